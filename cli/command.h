@@ -1,0 +1,25 @@
+/* The commands of the program `lull`. */
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include <stdio.h>
+
+enum { EXIT_USAGE = 2 };
+
+struct command {
+    const char *name;
+    const char *summary;
+    int (*run)(int count,
+               char **arguments); /* what follows the command's name; gives the exit code */
+    void (*help)(FILE *stream);
+};
+
+extern const struct command commands[]; /* ends with a NULL name */
+
+/* NULL if there is no such command; then the complaint has been made. */
+const struct command *command_find(const char *name);
+
+int run_command(int count, char **arguments);
+void run_help(FILE *stream);
+
+#endif

@@ -1,0 +1,30 @@
+/* Flags of a command: one table makes the parser, the help and the suggestions.
+ *
+ *   --name VALUE, --name=VALUE, --switch, -q      up to the first word that is not a flag, or past a `--`
+ */
+#ifndef CLI_FLAGS_H
+#define CLI_FLAGS_H
+
+#include "problem.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+struct flag {
+    const char *name;  /* without its dashes */
+    char letter;       /* the short form; 0: none */
+    const char *value; /* what the help calls its value; NULL: it takes none */
+    const char *help;  /* lines are broken by '\n' */
+    /* Keeps the value (borrowed; NULL if the flag takes none), or says in `problem` what would be right. */
+    bool (*set)(void *options, const char *value, struct problem *problem);
+};
+
+/* Reads flags from arguments[0 … count-1] into `options`. The number of arguments read, or -1 and a problem that names the flag,
+ * the value and what would be right. */
+int flags_parse(const struct flag *flags, size_t flag_count, void *options, int count,
+                char **arguments, struct problem *problem);
+
+/* The flags and what they do, as a list for people. */
+void flags_print(const struct flag *flags, size_t flag_count, FILE *stream);
+
+#endif

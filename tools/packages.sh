@@ -1,0 +1,58 @@
+# shellcheck shell=bash
+# What the scripts need from Debian: sourced by ./run and ./test.
+#
+#   need_command meson meson           a command, and the packages that bring it
+#   need_module cmocka libcmocka-dev   a pkg-config module
+#   need_file '/usr/include/stdio.h' libc6-dev
+#   install_needed                     asks apt for what is missing; asks nobody if nothing is
+
+needed=()
+
+need_command() {
+    command -v "$1" >/dev/null 2>&1 || needed+=("${@:2}")
+}
+
+need_module() {
+    pkg-config --exists "$1" >/dev/null 2>&1 || needed+=("${@:2}")
+}
+
+# The file may be a pattern.
+need_file() {
+    compgen -G "$1" >/dev/null || needed+=("${@:2}")
+}
+
+# What it takes to build the program and the library.
+need_for_build() {
+    need_command cc gcc
+    need_file '/usr/include/stdio.h' libc6-dev
+    need_command meson meson
+    need_command ninja ninja-build
+    need_command pkg-config pkgconf
+    need_command scdoc scdoc
+}
+
+cannot_install() {
+    echo "$1" >&2
+    echo "    apt-get install ${needed[*]}" >&2
+    exit 1
+}
+
+install_needed() {
+    [ ${#needed[@]} -gt 0 ] || return 0
+    local as_root=()
+    command -v apt-get >/dev/null ||
+        cannot_install 'These Debian packages are missing, and there is no apt-get here; install their like:'
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null ||
+            cannot_install 'These packages are missing, and there is no sudo; as root, please:'
+        as_root=(sudo)
+    fi
+    echo "Installing ${needed[*]}" >&2
+    # An outdated list of packages may do; a missing one shows at the next step.
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq update >&2 || true
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+        apt-get -qq -y --no-install-recommends install "${needed[@]}" </dev/null >&2 ||
+        cannot_install 'apt-get failed (see above). What was asked for:'
+    needed=()
+    hash -r
+}
