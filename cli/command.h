@@ -21,5 +21,9 @@ const struct command *command_find(const char *name);
 
 int run_command(int count, char **arguments);
 void run_help(FILE *stream);
+int storm_command(int count, char **arguments);
+void storm_help(FILE *stream);
+int flaky_command(int count, char **arguments);
+void flaky_help(FILE *stream);
 
 #endif

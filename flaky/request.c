@@ -30,6 +30,7 @@ static bool is_suspended(const struct request *request) {
     case REQUEST_READING:
     case REQUEST_READ:
     case REQUEST_READY:
+    case REQUEST_BROKEN:
     case REQUEST_ANSWERED:
     case REQUEST_CUT:
         break;
@@ -47,11 +48,10 @@ void request_suspend(struct server *server, struct request *request, enum reques
 /* Out of wherever its state keeps it. */
 static void detach(struct server *server, struct request *request) {
     timer_drop(&server->timers, &request->timer);
-    if (request->state == REQUEST_QUEUED) {
+    if (request->state == REQUEST_QUEUED)
         TAILQ_REMOVE(&server->line, request, link);
-    } else if (request->state == REQUEST_HANGING) {
+    else if (request->state == REQUEST_HANGING)
         server->hanging--;
-    }
 }
 
 /* The handler, or the reader of a body that drips, is called next. */
@@ -66,7 +66,7 @@ static void wake(struct timer *timer, void *context) {
     static const enum request_state next[] = {
         [REQUEST_DELAYED] = REQUEST_READY,
         [REQUEST_HANGING] = REQUEST_READ,
-        [REQUEST_BREAKING] = REQUEST_BREAKING,
+        [REQUEST_BREAKING] = REQUEST_BROKEN,
         [REQUEST_DRIPPING] = REQUEST_ANSWERED,
     };
     resume(context, request, next[request->state]);
@@ -260,13 +260,14 @@ static enum MHD_Result go_on(struct server *server, struct request *request) {
     case REQUEST_READY:
         request->client_left_early = request->connection->client_left;
         return carry_out(server, request);
-    case REQUEST_BREAKING:
+    case REQUEST_BROKEN:
         wire_reset(request->connection->socket);
         return leave(request, true);
     case REQUEST_READING:
     case REQUEST_QUEUED:
     case REQUEST_DELAYED:
     case REQUEST_HANGING:
+    case REQUEST_BREAKING:
     case REQUEST_ANSWERED:
     case REQUEST_DRIPPING:
     case REQUEST_CUT:

@@ -1,7 +1,7 @@
 /* A request on its way through the server.
  *
  *   READING ─▶ READ ─▶ (planned) ─┬─▶ QUEUED ─▶ DELAYED ─▶ READY ─┬─▶ ANSWERED (⇄ DRIPPING) ─▶ gone
- *                ▲                └──────────▶────────┘           ├─▶ BREAKING ─▶ gone
+ *                ▲                └──────────▶────────┘           ├─▶ BREAKING ─▶ BROKEN ─▶ gone
  *                └── end of an outage ── HANGING ◀────────────────┘
  *   and from everywhere ─▶ CUT ─▶ gone
  */
@@ -20,6 +20,7 @@ enum request_state {
     REQUEST_HANGING,  /* suspended; has its timer set if there is an end to it */
     REQUEST_READY,    /* its effect comes next */
     REQUEST_BREAKING, /* suspended; part of its answer is out; has its timer set for the reset */
+    REQUEST_BROKEN,   /* the reset comes next */
     REQUEST_ANSWERED, /* libmicrohttpd sends the answer */
     REQUEST_DRIPPING, /* the same, suspended between two pieces; has its timer set */
     REQUEST_CUT,      /* the connection is to be closed, whatever was planned */

@@ -137,7 +137,8 @@ static void open_door_again(struct timer *timer, void *context) {
 static void shut_door(struct server *server, struct door *door) {
     timer_drop(&server->timers, &door->again);
     listener_refuse(&door->listener);
-    TAILQ_FOREACH(connection, &server->connections, link) {
+    for (struct connection *connection = TAILQ_FIRST(&server->connections); connection != NULL;
+         connection = TAILQ_NEXT(connection, link)) {
         struct request *request = connection->request;
         if (connection->control || (request != NULL && request->control))
             continue;
@@ -194,7 +195,8 @@ static bool touches(uint64_t touched, enum setting setting) {
 static void restart_schedule(struct server *server) {
     server->state.schedule_start = server->now;
     timer_set(&server->timers, &server->outage_timer, server->now);
-    TAILQ_FOREACH(connection, &server->connections, link) {
+    for (struct connection *connection = TAILQ_FIRST(&server->connections); connection != NULL;
+         connection = TAILQ_NEXT(connection, link)) {
         if (connection->request != NULL)
             request_stop_hanging(server, connection->request);
     }
@@ -362,7 +364,8 @@ static void server_clean_up(struct server *server) {
     for (size_t i = 0; i < 2; i++)
         listener_clean_up(&server->doors[i].listener);
     /* libmicrohttpd cannot be stopped while connections are suspended. */
-    TAILQ_FOREACH(connection, &server->connections, link) {
+    for (struct connection *connection = TAILQ_FIRST(&server->connections); connection != NULL;
+         connection = TAILQ_NEXT(connection, link)) {
         if (connection->request != NULL)
             request_cut(server, connection->request, OUTCOME_CUT);
     }

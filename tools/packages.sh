@@ -29,6 +29,9 @@ need_for_build() {
     need_command ninja ninja-build
     need_command pkg-config pkgconf
     need_command scdoc scdoc
+    need_module yaml-0.1 libyaml-dev
+    need_module libmicrohttpd libmicrohttpd-dev
+    need_module jansson libjansson-dev
 }
 
 cannot_install() {

@@ -101,6 +101,7 @@ def shown_values(browser):
 
 
 def check_pointing(browser, name, study):
+    browser.value("document.getElementById('panels').scrollIntoView()")
     box = browser.value(f"({{top: {PANELS}.top, left: {PANELS}.left, width: {PANELS}.width}})")
     browser.move_pointer(box["left"] + box["width"] / 2, box["top"] + 120)
     index = int(browser.value("document.getElementById('scrubber').value"))

@@ -44,10 +44,11 @@ is 'nothing goes wrong: a page and its figures' 0 "$code"
 
 # Each line is "pass NAME" or "fail NAME: why"; the last is "end".
 last=
-while IFS= read -r last; do
-    case $last in
-    'pass '*) pass "${last#pass }" ;;
-    'fail '*) fail "${last#fail }" ;;
+while IFS= read -r line; do
+    last=$line
+    case $line in
+    'pass '*) pass "${line#pass }" ;;
+    'fail '*) fail "${line#fail }" ;;
     esac
 done < <(python3 "$here/storm_page.py" "$browser" checkout gateway hostile calm 2>errors)
 is 'the browser was there to the end' end "$last"
