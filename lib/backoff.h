@@ -2,6 +2,8 @@
 #ifndef LULL_LIB_BACKOFF_H
 #define LULL_LIB_BACKOFF_H
 
+#include "private.h"
+
 #include <lull/backoff.h>
 
 /* LULL_OK and *settled is `config` with the defaults filled in; or LULL_EINVAL, and `error` says why. */

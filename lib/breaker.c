@@ -127,7 +127,8 @@ int breaker_check_change(const struct lull_breaker *breaker,
     return LULL_OK;
 }
 
-/* Rounded down, or 2 of 3 would not reach a rate of 2/3; but 0.0157 times a million, a hair less than 15,700, is 15,700. */
+/* Rounded down, or 2 of 3 would not reach a rate of 2/3; but 0.0157 times a million, a hair less
+ * than 15,700, is 15,700. */
 static uint32_t parts_per_million(double rate) {
     return (uint32_t)(rate * MILLION + 0.001);
 }
@@ -237,9 +238,10 @@ static void adjust(_Atomic(uint64_t) *tally, uint32_t generation, int amount) {
         (void)tally_add(tally, generation, (uint64_t)amount * TALLY_ONE, &before);
 }
 
-/* Puts call `number` of this generation into its slot; what was there leaves the window. A slot that a later call already took
- * (this thread was asleep for a whole window) is left alone: this call has left the window, too. What another generation
- * left is nothing, unless it is this one that is over. */
+/* Puts call `number` of this generation into its slot; what was there leaves the window. A slot
+ * that a later call already took (this thread was asleep for a whole window) is left alone: this
+ * call has left the window, too. What another generation left is nothing, unless it is this one
+ * that is over. */
 static void count_slot(struct lull_breaker *breaker, uint32_t generation, uint64_t number,
                        uint64_t bits) {
     uint64_t tag = generation & TALLY_GENERATION_MASK;
@@ -313,9 +315,9 @@ static lull_duration open_length(const struct lull_breaker *breaker, uint32_t re
     return lull_uniform(word, whole - part, whole + part);
 }
 
-/* The tallies start again for the generation of `word`, a state that counts. If the operator has begun another state meanwhile,
- * its tallies are left alone: an older generation in them would make the breaker deaf. Calls come last, because a vote
- * looks at them first. */
+/* The tallies start again for the generation of `word`, a state that counts. If the operator has
+ * begun another state meanwhile, its tallies are left alone: an older generation in them would
+ * make the breaker deaf. Calls come last, because a vote looks at them first. */
 static void restart_tallies(struct lull_breaker *breaker, uint64_t word) {
     uint64_t empty = breaker_generation(word) & TALLY_GENERATION_MASK;
     for (int i = TALLY_COUNT - 1; i >= TALLY_CALLS; i--) {
@@ -329,7 +331,8 @@ static void restart_tallies(struct lull_breaker *breaker, uint64_t word) {
     }
 }
 
-/* The word that opens the circuit; it is settling until the time is written, and calls are refused. */
+/* The word that opens the circuit; until the time is written it is settling, and calls are
+ * refused. */
 static uint64_t begin_open(uint64_t word) {
     uint32_t again = 0;
     if (breaker_state(word) == LULL_BREAKER_HALF_OPEN)
@@ -469,8 +472,9 @@ static struct counts probe_counts(uint64_t word) {
                            field(word, SLOW_SHIFT)};
 }
 
-/* What the answers so far make of the word: open as soon as the other probes cannot change that, closed when all have
- * answered. Answer and decision are one swap, so that nobody slips in between as one probe too many. */
+/* What the answers so far make of the word: open as soon as the other probes cannot change that,
+ * closed when all have answered. Answer and decision are one swap, so that nobody slips in
+ * between as one probe too many. */
 static uint64_t decide(const struct lull_breaker *breaker, uint64_t word) {
     struct counts whole = probe_counts(word);
     uint32_t probes = load(&breaker->probes);

@@ -15,6 +15,7 @@
 #define LULL_LIB_BREAKER_H
 
 #include "atomic.h"
+#include "private.h"
 #include "window.h"
 
 #include <lull/breaker.h>

@@ -3,6 +3,7 @@
 #define LULL_LIB_BUCKET_H
 
 #include "atomic.h"
+#include "private.h"
 #include "saturate.h"
 
 #include <lull/bucket.h>

@@ -2,6 +2,7 @@
 #ifndef LULL_LIB_BUDGET_H
 #define LULL_LIB_BUDGET_H
 
+#include "private.h"
 #include "window.h"
 
 #include <lull/budget.h>

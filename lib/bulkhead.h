@@ -3,6 +3,7 @@
 #define LULL_LIB_BULKHEAD_H
 
 #include "atomic.h"
+#include "private.h"
 
 #include <lull/bulkhead.h>
 

@@ -3,6 +3,8 @@
 #ifndef LULL_LIB_CHECK_H
 #define LULL_LIB_CHECK_H
 
+#include "private.h"
+
 #include <lull/base.h>
 
 /* Fills `error` (may be NULL) with the field and a formatted sentence about it; returns LULL_EINVAL. */

@@ -74,7 +74,8 @@ enum lull_vote {
     LULL_VOTE_NONE, /* ignored or cancelled: gives the permit back and counts for nothing */
 };
 
-/* What happened, told to `on_transition` by the thread that caused it, once per transition. */
+/* What happened, told to `on_transition` by the thread that caused it, once per transition. Threads may tell out of order: the
+ * generation says which came first. */
 struct lull_breaker_event {
     enum lull_breaker_state from, to;
     uint32_t generation; /* of the new state */
@@ -90,14 +91,14 @@ struct lull_breaker_config {
     uint32_t slices;        /* by time: 2 … 60 */
     uint32_t calls;         /* by count: 1 … 256 */
     uint32_t minimum_calls; /* ≥ 1; by count: at most `calls` (a larger default is lowered to it) */
-    double failure_rate;    /* 0 < rate ≤ 1 */
-    double slow_rate;       /* 0 < rate ≤ 1 */
+    double failure_rate;    /* 0.000001 … 1 */
+    double slow_rate;       /* 0.000001 … 1 */
     lull_duration slow_call; /* a call that took longer is slow; LULL_NONE: none is */
-    lull_duration open_time;
-    lull_duration open_max; /* ≥ open_time */
-    double open_growth;     /* ≥ 1 */
-    double open_jitter;     /* 0 < f < 1; LULL_NONE: none */
-    uint32_t probes;        /* 1 … 255 */
+    lull_duration open_time; /* at most a day, as are open_max, slow_call and lease */
+    lull_duration open_max;  /* ≥ open_time */
+    double open_growth;      /* 1 … 1000; of at most 15 re-openings in a row */
+    double open_jitter;      /* 0 < f ≤ 0.999; LULL_NONE: none */
+    uint32_t probes;         /* 1 … 255 */
     lull_duration lease;
     lull_breaker_event_fn *on_transition; /* may be NULL; called from record, admit or set_mode */
     void *context;                        /* borrowed */
@@ -158,7 +159,7 @@ LULL_API void lull_breaker_record(struct lull_breaker *breaker, uint32_t permit,
                                   enum lull_vote vote, lull_duration took, uint64_t word,
                                   lull_time now);
 
-/* The operator's hand. Back to NORMAL starts closed with an empty window. */
+/* The operator's hand. Back to NORMAL starts closed with an empty window; NORMAL while normal changes nothing, open or not. */
 LULL_API void lull_breaker_set_mode(struct lull_breaker *breaker, enum lull_breaker_mode mode,
                                     lull_time now);
 

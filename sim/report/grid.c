@@ -78,7 +78,7 @@ static void print_cells(const struct grid_cell *cells, uint32_t count, const uin
 
 static void print_head(const struct grid *grid, int line, const uint32_t *widths,
                        const struct style *style, FILE *stream) {
-    struct grid_cell cells[GRID_COLUMNS];
+    struct grid_cell cells[GRID_COLUMNS] = {0};
     bool empty = true;
     for (uint32_t i = 0; i < grid->columns; i++) {
         const char *head = grid->column[i].head[line];

@@ -1,12 +1,14 @@
 /* The circuit breaker, explored.
  *
- * Part one walks through every state that a small breaker can reach: breadth first over copies of the real struct, by
- * every event that can happen, comparing each step with a model of the rules in plain C. Two states are the same
- * if nothing but the names of their generations, the time of day and the totals differ.
+ * Part one walks through every state that a small breaker can reach: breadth first over copies of
+ * the real struct, by every event that can happen, comparing each step with a model of the rules in
+ * plain C. Two states are the same if nothing but the names of their generations, the time of day
+ * and the totals differ.
  *
- * Part two takes a few scenes in which two or three threads meet, and plays every order of their atomic steps with up
- * to two interruptions (three for pairs). For that the breaker's source is included here, with a switch point before each
- * atomic operation; each "thread" is a context of its own, run by hand. */
+ * Part two takes a few scenes in which two or three threads meet, and plays every order of their
+ * atomic steps with up to two interruptions (three for pairs). For that the breaker's source is
+ * included here, with a switch point before each atomic operation; each "thread" is a context of
+ * its own, run by hand. */
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -64,7 +66,8 @@ enum { MOST_IN_FLIGHT = 3, MOST_VOTES = 3, MOST_EVENTS = 8 };
 
 /* ---- the rules, written a second time ----
  *
- * Votes are a list, each with the slice it fell into; the window is a walk over the list. Rates are percentages. */
+ * Votes are a list, each with the slice it fell into; the window is a walk over the list. Rates
+ * are percentages. */
 
 struct rules {
     const char *name;
@@ -139,7 +142,8 @@ static void model_enter(struct model *model, enum lull_breaker_state state, int 
     write_down(&model_told, &event);
 }
 
-/* Somebody looks at the window: by time, what is too old leaves. A time before the current slice counts as now. */
+/* Somebody looks at the window: by time, what is too old leaves. A time before the current slice
+ * counts as now. */
 static void model_look(struct model *model, lull_time now) {
     if (rules->by_count)
         return;
@@ -342,7 +346,8 @@ static int64_t row_of(uint32_t reopenings) {
     return reopenings < 2 ? reopenings : 2;
 }
 
-/* In a state that does not count only the rhythm of the slices matters: the next one that does begins empty. */
+/* In a state that does not count only the rhythm of the slices matters: the next one that does
+ * begins empty. */
 static void mix_window(struct fingerprint *print, const struct lull_breaker *breaker, bool counting,
                        lull_time now) {
     lull_time end = breaker->window.slice_end;
@@ -448,7 +453,8 @@ static void same_snapshot(const struct world *world) {
     assert_true((int)(real.probes_out + real.probes_answered) <= rules->probes);
 }
 
-/* From here, with every call in flight gone for good, asking when told to and answering well leads back to closed. */
+/* From here, with every call in flight gone for good, asking when told to and answering well
+ * leads back to closed. */
 static void never_wedged(const struct world *world) {
     static struct lull_breaker copy;
     memcpy((void *)&copy, (const void *)&world->breaker, sizeof copy);
@@ -644,7 +650,8 @@ static void visit(const struct world *world) {
     keep(&search.queue[search.count++], world);
 }
 
-/* By time the window could fill without end while no time passes; the search looks at no more than so many votes. */
+/* By time the window could fill without end while no time passes; the search looks at no more
+ * than so many votes. */
 static bool window_full(const struct world *world, int happening) {
     return happening >= ANSWER && !rules->by_count && world->model.count >= MOST_VOTES;
 }
@@ -679,7 +686,8 @@ static void explore(const struct rules *which) {
     free(search.seen);
 }
 
-/* One thread does it all, so there is nothing for ThreadSanitizer to see; nor can it follow the contexts. */
+/* One thread does it all, so there is nothing for ThreadSanitizer to see; nor can it follow the
+ * contexts. */
 #if defined(__SANITIZE_THREAD__)
 #define THREADS_ARE_WATCHED 1
 #elif defined(__has_feature)
@@ -882,7 +890,8 @@ static int earlier_generation(const void *left, const void *right) {
     return a < b ? -1 : a > b;
 }
 
-/* One event per transition, from where the last one went; told in whichever order the threads came to it. */
+/* One event per transition, from where the last one went; told in whichever order the threads
+ * came to it. */
 static void check_events(struct lull_breaker_stats stats) {
     assert_int_equal(stage.told, stats.transitions);
     qsort(stage.events, (size_t)stage.told, sizeof stage.events[0], earlier_generation);
@@ -906,7 +915,8 @@ static const struct lull_breaker_event *event_of(uint32_t generation) {
     return found;
 }
 
-/* Nobody passes an open circuit, nor before its time; and no more probes than there are in one generation. */
+/* Nobody passes an open circuit, nor before its time; and no more probes than there are in one
+ * generation. */
 static void check_admissions(void) {
     for (int i = 0; i < stage.taken; i++) {
         const struct lull_breaker_event *event = event_of(stage.ledger[i].generation);
@@ -924,7 +934,8 @@ static void check_admissions(void) {
     }
 }
 
-/* The slots hold the last calls of this generation, each in its place, however long a thread took to get there. */
+/* The slots hold the last calls of this generation, each in its place, however long a thread
+ * took to get there. */
 static void check_slots(const struct lull_breaker *breaker) {
     uint64_t tally = breaker->tally[TALLY_CALLS], size = (uint64_t)rules->size;
     uint64_t count = tally >> 16;
@@ -935,7 +946,8 @@ static void check_slots(const struct lull_breaker *breaker) {
     }
 }
 
-/* A window that is counting counts every vote, and forgets every one in its time: nothing is left over. */
+/* A window that is counting counts every vote, and forgets every one in its time: nothing is
+ * left over. */
 static void check_what_is_left(void) {
     struct lull_breaker *breaker = &stage.world.breaker;
     enum lull_breaker_state state = lull_breaker_current(breaker);

@@ -1,4 +1,5 @@
-/* The circuit breaker, pair by pair and to the nanosecond. breaker_model_test.c explores what is between the pairs. */
+/* The circuit breaker, pair by pair and to the nanosecond. breaker_model_test.c explores what is
+ * between the pairs. */
 #include <lull/breaker.h>
 #include <lull/random.h>
 
@@ -284,7 +285,8 @@ static void ends_of_the_ranges_are_good(void **state) {
 
 /* ---- every state and every event ---- */
 
-/* The situations; "closed" and "half-open" are more than one, because it matters how much is missing. */
+/* The situations; "closed" and "half-open" are more than one, because it matters how much is
+ * missing. */
 enum situation {
     CLOSED,
     BRINK, /* closed: one more failure, or one more slow call, opens it */
@@ -319,9 +321,10 @@ enum happening {
 #define NOW (START + LULL_MINUTE)
 #define LATER (NOW + LULL_HOUR)
 
-/* What comes of it. Small letters: g admitted, r refused; the counters that grow: c calls, f failed, s slow, l late.
- * A capital: a transition, to C losed, O pen, H alf-open, F orced-open, D isabled, M etrics-only. +: a new generation
- * of the same state. Nobody holds a permit of an open circuit; a result that claims so is late. */
+/* What comes of it. Small letters: g admitted, r refused; the counters that grow: c calls, f
+ * failed, s slow, l late. A capital: a transition, to C losed, O pen, H alf-open, F orced-open,
+ * D isabled, M etrics-only. +: a new generation of the same state. Nobody holds a permit of an
+ * open circuit; a result that claims so is late. */
 /* clang-format off */
 static const char *const outcomes[HAPPENINGS][SITUATIONS] = {
     /*                 closed  brink   open   probing full   last   forced disabled metrics */
@@ -353,7 +356,8 @@ static const struct {
     [FORCED] = {LULL_REASON_CIRCUIT_FORCED_OPEN, LULL_NEVER},
 };
 
-/* Past calls of the breaker on its way to a situation: an old permit, and one of the state itself. */
+/* Past calls of the breaker on its way to a situation: an old permit, and one of the state
+ * itself. */
 struct permits {
     uint32_t old, current;
 };
@@ -636,7 +640,7 @@ static void every_fraction_is_a_threshold(void **state) {
         }
 }
 
-/* The next double below 1.57 % times a million is 15,699.99…; a million calls tell it from 15,700. */
+/* As a double, 0.0157 times a million is 15,699.99…; a million calls can tell that from 15,700. */
 static void a_rate_is_exact_to_the_millionth(void **state) {
     (void)state;
     for (int failures = 15699; failures <= 15700; failures++) {
@@ -757,7 +761,8 @@ static void count_window_forgets_both_marks(void **state) {
     window_is(2, 0, 0, START);
 }
 
-/* 30 s in slices of 1 s from the first vote on: what falls into slice k is gone when slice k + 30 begins. */
+/* 30 s in slices of 1 s from the first vote on: what falls into slice k is gone when slice k +
+ * 30 begins. */
 static void time_window_is_exact(void **state) {
     (void)state;
     start((struct lull_breaker_config){.minimum_calls = 1000});
@@ -821,7 +826,8 @@ static void time_a_little_backwards(void **state) {
     window_is(0, 0, 0, START + 45 * LULL_SECOND);
 }
 
-/* Random votes against a plain list of them: by time, by count, with modes that empty the window now and then. */
+/* Random votes against a plain list of them: by time, by count, with modes that empty the window
+ * now and then. */
 struct past_vote {
     bool failed, slow;
     int64_t slice;
@@ -881,7 +887,8 @@ static void next_state(void) {
                           START);
 }
 
-/* However many generations lie between, what an old state left in memory does not make the new one deaf. */
+/* However many generations lie between, what an old state left in memory does not make the new
+ * one deaf. */
 static void old_generations_do_not_deafen(void **state) {
     (void)state;
     const int distances[] = {2, 100, 32766, 32768, 32770, 40000, 65534, 65538, 100000};
@@ -930,7 +937,8 @@ static lull_duration open_with(uint64_t word, lull_time now) {
     return stats.open_until - now;
 }
 
-/* The cap bounds the time before the jitter: 300 s become 270 … 330 s. Word 0 draws the lowest, UINT64_MAX the highest. */
+/* The cap bounds the time before the jitter: 300 s become 270 … 330 s. Word 0 draws the lowest,
+ * UINT64_MAX the highest. */
 static void open_time_to_the_nanosecond(void **state) {
     (void)state;
     const struct {
@@ -980,7 +988,8 @@ static void open_time_to_the_nanosecond(void **state) {
         }
 }
 
-/* Growth begins again once the circuit has been closed; the fifteenth re-opening in a row is the last that grows. */
+/* Growth begins again once the circuit has been closed; the fifteenth re-opening in a row is the
+ * last that grows. */
 static void growth_starts_again_and_ends(void **state) {
     (void)state;
     start((struct lull_breaker_config){.minimum_calls = 1,
@@ -1044,7 +1053,8 @@ static uint32_t half_open(struct lull_breaker_config config, int probes, lull_ti
     return permit;
 }
 
-/* Re-opens with the answer that decides it and not before; closes with the last answer and not before. */
+/* Re-opens with the answer that decides it and not before; closes with the last answer and not
+ * before. */
 static void probes_decide_by_the_same_thresholds(void **state) {
     (void)state;
     const struct {
@@ -1252,7 +1262,8 @@ static void half_open_never_wedges(void **state) {
     assert_int_equal(state_now(), LULL_BREAKER_CLOSED);
 }
 
-/* A refused call is told the earlier of: the lease's end, and when a probe that starts now would be slow. */
+/* A refused call is told the earlier of: the lease's end, and when a probe that starts now would
+ * be slow. */
 static void probing_says_when_to_ask_again(void **state) {
     (void)state;
     const struct {

@@ -1,4 +1,5 @@
-/* The rolling window, slice by slice. The counters belong to the test, so every number can be worked out by hand. */
+/* The rolling window, slice by slice. The counters belong to the test, so every number can be
+ * worked out by hand. */
 #include "window.h"
 
 #include <pthread.h>
@@ -83,7 +84,8 @@ static void first_slice_begins_with_the_first_move(void **state) {
     }
 }
 
-/* One event in each of the first n slices leaves when its slice is n slices old, to the nanosecond. */
+/* One event in each of the first n slices leaves when its slice is n slices old, to the
+ * nanosecond. */
 static void events_leave_slice_by_slice(void **state) {
     (void)state;
     for (uint32_t slices = 2; slices <= MOST_SLICES; slices++) {
@@ -222,7 +224,8 @@ static void second_mover_goes_on(void **state) {
     assert_false(load(&fixture.window.moving));
 }
 
-/* Threads that count and move at once. While one is at the move, the others' events fall into the slice before. */
+/* Threads that count and move at once. While one is at the move, the others' events fall into
+ * the slice before. */
 enum { MOVERS = 4, ROUNDS = 200, EACH = 50, SLICES = 5 };
 
 static pthread_barrier_t barrier;
