@@ -1,5 +1,3 @@
-#include "flaky.h"
-
 #include "command.h"
 #include "duration.h"
 #include "flags.h"

@@ -5,6 +5,7 @@
 #ifndef LULL_LIB_ATOMIC_H
 #define LULL_LIB_ATOMIC_H
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -31,9 +32,13 @@ static inline void relax(void) {
 #endif
 }
 
+/* The holder needs a few instructions, unless it was sent to sleep among them: then it needs the processor. */
 static inline void spin_lock(_Atomic(bool) *lock) {
-    while (!try_lock(lock))
-        relax();
+    for (int tries = 0; !try_lock(lock); tries++)
+        if (tries < 100)
+            relax();
+        else
+            sched_yield();
 }
 
 static inline void unlock(_Atomic(bool) *lock) {

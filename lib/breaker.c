@@ -377,11 +377,9 @@ void lull_breaker_set_mode(struct lull_breaker *breaker, enum lull_breaker_mode 
 
 /* ---- admission ---- */
 
-static bool refuse(struct lull_breaker *breaker, struct refusal *refusal, enum lull_reason reason,
-                   lull_time at) {
+static struct refusal refuse(struct lull_breaker *breaker, enum lull_reason reason, lull_time at) {
     add(&breaker->refused, 1);
-    *refusal = (struct refusal){reason, at};
-    return false;
+    return (struct refusal){reason, at};
 }
 
 /* The next word when one more probe goes out of `word`, half-open; 0 if none may. */
@@ -397,33 +395,32 @@ static uint64_t one_more_probe(const struct lull_breaker *breaker, uint64_t word
     return begin(word, LULL_BREAKER_HALF_OPEN, reopenings(word)) | votes | UINT64_C(1) << OUT_SHIFT;
 }
 
-bool breaker_admit_slow(struct lull_breaker *breaker, uint32_t *permit, lull_time now,
-                        struct refusal *refusal) {
+struct refusal breaker_admit_slow(struct lull_breaker *breaker, uint32_t *permit, lull_time now) {
+    const struct refusal admitted = {LULL_REASON_NONE, now};
     uint64_t word = atomic_load_explicit(&breaker->word, memory_order_acquire);
     for (;;) {
         enum lull_breaker_state state = breaker_state(word);
         uint64_t next = word;
         if (state == LULL_BREAKER_FORCED_OPEN)
-            return refuse(breaker, refusal, LULL_REASON_CIRCUIT_FORCED_OPEN, LULL_NEVER);
+            return refuse(breaker, LULL_REASON_CIRCUIT_FORCED_OPEN, LULL_NEVER);
         if (state == LULL_BREAKER_OPEN) {
             if (word & BREAKER_SETTLING)
-                return refuse(breaker, refusal, LULL_REASON_CIRCUIT_OPEN,
+                return refuse(breaker, LULL_REASON_CIRCUIT_OPEN,
                               add_saturated(now, load(&breaker->open_time)));
             if (now < load(&breaker->open_until))
-                return refuse(breaker, refusal, LULL_REASON_CIRCUIT_OPEN,
-                              load(&breaker->open_until));
+                return refuse(breaker, LULL_REASON_CIRCUIT_OPEN, load(&breaker->open_until));
             next = begin(word, LULL_BREAKER_HALF_OPEN, reopenings(word)) | UINT64_C(1) << OUT_SHIFT;
         } else if (state == LULL_BREAKER_HALF_OPEN) {
             next = one_more_probe(breaker, word, now);
             /* By then a probe has answered or is slow; or the lease is over. */
             if (next == 0)
-                return refuse(breaker, refusal, LULL_REASON_CIRCUIT_PROBING,
+                return refuse(breaker, LULL_REASON_CIRCUIT_PROBING,
                               least(add_saturated(load(&breaker->probed_at), load(&breaker->lease)),
                                     add_saturated(now, load(&breaker->slow_call))));
         }
         if (next == word) { /* closed, disabled or metrics-only: nothing to count out */
             *permit = breaker_generation(word);
-            return true;
+            return admitted;
         }
         store(&breaker->probed_at, now);
         uint64_t before = word;
@@ -431,15 +428,15 @@ bool breaker_admit_slow(struct lull_breaker *breaker, uint32_t *permit, lull_tim
             if (state == LULL_BREAKER_OPEN)
                 tell(breaker, before, next, 0, (struct counts){0}, now);
             *permit = breaker_generation(next);
-            return true;
+            return admitted;
         }
     }
 }
 
 struct lull_verdict lull_breaker_admit(struct lull_breaker *breaker, uint32_t *permit,
                                        lull_time now) {
-    struct refusal refusal;
-    if (breaker_admit(breaker, permit, now, &refusal))
+    struct refusal refusal = breaker_admit(breaker, permit, now);
+    if (refusal.reason == LULL_REASON_NONE)
         return (struct lull_verdict){LULL_GO, LULL_POLICY_BREAKER, LULL_REASON_NONE, now,
                                      LULL_NEVER};
     return (struct lull_verdict){LULL_NO, LULL_POLICY_BREAKER, refusal.reason, refusal.at, 0};

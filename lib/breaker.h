@@ -45,22 +45,22 @@ static inline uint32_t breaker_generation(uint64_t word) {
     return (uint32_t)(word >> BREAKER_GENERATION_SHIFT & BREAKER_GENERATION_MASK);
 }
 
+/* By value, in two registers: the common answer, LULL_REASON_NONE, costs no memory. */
 struct refusal {
-    enum lull_reason reason;
+    enum lull_reason reason; /* LULL_REASON_NONE: admitted */
     lull_time at;
 };
 
-/* Admission in any state but closed. True, or false and why. */
-bool breaker_admit_slow(struct lull_breaker *breaker, uint32_t *permit, lull_time now,
-                        struct refusal *refusal);
+/* Admission in any state but closed. */
+struct refusal breaker_admit_slow(struct lull_breaker *breaker, uint32_t *permit, lull_time now);
 
-static inline bool breaker_admit(struct lull_breaker *breaker, uint32_t *permit, lull_time now,
-                                 struct refusal *refusal) {
+static inline struct refusal breaker_admit(struct lull_breaker *breaker, uint32_t *permit,
+                                           lull_time now) {
     uint64_t word = atomic_load_explicit(&breaker->word, memory_order_acquire);
     if (breaker_state(word) != LULL_BREAKER_CLOSED)
-        return breaker_admit_slow(breaker, permit, now, refusal);
+        return breaker_admit_slow(breaker, permit, now);
     *permit = breaker_generation(word);
-    return true;
+    return (struct refusal){LULL_REASON_NONE, now};
 }
 
 /* Any vote, in any state. */

@@ -15,6 +15,16 @@
     (LULL_WITHOUT_BREAKER | LULL_WITHOUT_BUDGET | LULL_WITHOUT_BUCKET | LULL_WITHOUT_BULKHEAD)
 #define LONGEST (100 * 365 * LULL_DAY)
 
+/* The two questions have no array on their stack that could overflow; without a canary they are a tenth quicker. */
+#if defined(__has_attribute)
+#if __has_attribute(no_stack_protector)
+#define NO_ARRAYS __attribute__((no_stack_protector))
+#endif
+#endif
+#ifndef NO_ARRAYS
+#define NO_ARRAYS
+#endif
+
 /* What a call holds while an attempt is under way. */
 enum {
     HOLDS_ATTEMPT = 1,
@@ -226,10 +236,9 @@ static struct lull_verdict refuse_full(struct lull_guard *guard, struct lull_cal
     return refuse(guard, LULL_POLICY_BULKHEAD, reason, now);
 }
 
-static inline struct lull_verdict admit(struct lull_guard *guard, struct lull_call *call,
-                                        struct lull_waiter *waiter, lull_time now) {
+NO_ARRAYS struct lull_verdict lull_admit_or_wait(struct lull_guard *guard, struct lull_call *call,
+                                                 struct lull_waiter *waiter, lull_time now) {
     uint32_t without = load(&guard->without);
-    struct refusal refusal;
     lull_time due;
     if (call->held != 0)
         return stop(guard, LULL_POLICY_CALLER, LULL_REASON_MISUSE);
@@ -239,7 +248,8 @@ static inline struct lull_verdict admit(struct lull_guard *guard, struct lull_ca
     if (now < not_before)
         return refuse_until(guard, call, not_before, now);
     if (!(without & LULL_WITHOUT_BREAKER)) {
-        if (!breaker_admit(&guard->breaker, &call->permit, now, &refusal))
+        struct refusal refusal = breaker_admit(&guard->breaker, &call->permit, now);
+        if (refusal.reason != LULL_REASON_NONE)
             return refuse(guard, LULL_POLICY_BREAKER, refusal.reason, refusal.at);
         call->held = HOLDS_BREAKER;
     }
@@ -267,13 +277,9 @@ static inline struct lull_verdict admit(struct lull_guard *guard, struct lull_ca
     return go(guard, call, now);
 }
 
-struct lull_verdict lull_admit(struct lull_guard *guard, struct lull_call *call, lull_time now) {
-    return admit(guard, call, NULL, now);
-}
-
-struct lull_verdict lull_admit_or_wait(struct lull_guard *guard, struct lull_call *call,
-                                       struct lull_waiter *waiter, lull_time now) {
-    return admit(guard, call, waiter, now);
+NO_ARRAYS struct lull_verdict lull_admit(struct lull_guard *guard, struct lull_call *call,
+                                         lull_time now) {
+    return lull_admit_or_wait(guard, call, NULL, now);
 }
 
 struct lull_verdict lull_settle(struct lull_guard *guard, struct lull_call *call,
@@ -322,13 +328,17 @@ static void count_attempts(struct lull_guard *guard, struct lull_guard_stats *st
     stats->firsts = told > firsts ? told : firsts;
 }
 
+/* A new slice of the storm detector begins. Rare, and kept out of the way of what is not. */
+__attribute__((noinline, cold)) static void observe_storm(struct lull_guard *guard, lull_time now) {
+    struct lull_guard_stats stats;
+    count_attempts(guard, &stats);
+    lull_storm_observe(&guard->storm, stats.firsts, stats.retries, now);
+}
+
 static inline void count_outcome(struct lull_guard *guard, const struct lull_call *call,
                                  enum lull_class class_, lull_time now) {
-    if (window_due(&guard->storm.window, now)) { /* before this one counts: it is the new slice's */
-        struct lull_guard_stats stats;
-        count_attempts(guard, &stats);
-        lull_storm_observe(&guard->storm, stats.firsts, stats.retries, now);
-    }
+    if (window_due(&guard->storm.window, now)) /* before this one counts: it is the new slice's */
+        observe_storm(guard, now);
     if (call->attempt > 1)
         add(&guard->retries, 1);
     if (class_ == LULL_SUCCESS)
@@ -432,8 +442,8 @@ static struct lull_verdict retry(struct lull_guard *guard, struct lull_call *cal
                                  0};
 }
 
-struct lull_verdict lull_complete(struct lull_guard *guard, struct lull_call *call,
-                                  struct lull_outcome outcome, lull_time now) {
+NO_ARRAYS struct lull_verdict lull_complete(struct lull_guard *guard, struct lull_call *call,
+                                            struct lull_outcome outcome, lull_time now) {
     bool known = (unsigned)outcome.class_ > LULL_UNSET && outcome.class_ < LULL_CLASS_COUNT;
     if (!(call->held & HOLDS_ATTEMPT) || !known) {
         lull_call_abandon(guard, call, now);

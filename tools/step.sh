@@ -36,28 +36,37 @@ finish() {
     exit
 }
 
-# Sets a build folder up, again if it was set up otherwise, and builds it.
+# Sets a build folder up, again if it was set up otherwise, and builds it. Says only what went wrong.
 # built FOLDER MESON_OPTION...
 built() {
-    local folder=$1 options
+    local folder=$1 options output
     shift
     options="${CC-} $*"
     if [ ! -e "$folder/build.ninja" ]; then
-        meson setup "$folder" "$@" || return 1
+        output=$(meson setup "$folder" "$@" 2>&1) || ! tail -n 20 <<<"$output" || return 1
     elif [ "$options" != "$(cat "$folder/.options" 2>/dev/null)" ]; then
-        meson setup --reconfigure "$folder" "$@" || return 1
+        output=$(meson setup --reconfigure "$folder" "$@" 2>&1) || ! tail -n 20 <<<"$output" || return 1
     fi
     echo "$options" >"$folder/.options"
-    ninja -C "$folder"
+    output=$(ninja -C "$folder" 2>&1) || ! grep -Ev '^\[[0-9]+/[0-9]+\] (Comp|Link|Gen)' <<<"$output"
 }
 
-# The same as one check; ends the step if it fails.
+# The same as one check, and the end of the step if it fails.
 # build NAME FOLDER MESON_OPTION...
 build() {
     local name=$1
     shift
     check "$name" built "$@"
     [ "$failures" -eq 0 ] || finish
+}
+
+# The program, the library, the tests and the manuals, for steps that look at them. No check, but the end of the step if it fails.
+prepare() {
+    local output
+    output=$(built build -Dtests=enabled -Dman=enabled 2>&1) || {
+        fail 'the build' <<<"$output"
+        finish
+    }
 }
 
 # Each test of meson is one of ours. Output of those that fail follows.

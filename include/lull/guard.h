@@ -147,7 +147,8 @@ LULL_API void lull_call_begin(const struct lull_guard *guard, struct lull_call *
                               const struct lull_call_options *options, uint64_t seed,
                               lull_time now);
 
-/* May the next attempt start? GO, NO, or STOP if the call's deadline has passed. A GO must be followed by lull_complete or
+/* May the next attempt start? GO, NO, or STOP if the call's deadline has passed. A full bulkhead cannot say when it will not be:
+ * its NO is "not before now"; to wait for it, queue with lull_admit_or_wait. A GO must be followed by lull_complete or
  * lull_call_abandon. */
 LULL_MUST_USE LULL_API struct lull_verdict lull_admit(struct lull_guard *guard,
                                                       struct lull_call *call, lull_time now);

@@ -960,7 +960,7 @@ static void check_what_is_left(void) {
     struct lull_breaker_stats before = lull_breaker_snapshot(breaker, now);
     for (int i = 0; i < rules->size; i++) {
         uint32_t permit = 0;
-        (void)breaker_admit(breaker, &permit, now, NULL);
+        (void)breaker_admit(breaker, &permit, now);
         lull_breaker_record(breaker, permit, LULL_VOTE_SUCCESS, QUICK, 0, now);
     }
     struct lull_breaker_stats after = lull_breaker_snapshot(breaker, now);

@@ -640,6 +640,22 @@ static void test_budget_pays_before_the_sleep(void **state) {
     expect(admit(&first, MILLISECONDS(100)), go(MILLISECONDS(100), LULL_NEVER)); /* paid for */
 }
 
+static void test_deposits_are_gone_after_the_window(void **state) {
+    (void)state;
+    for (int late = 0; late <= 1; late++) {
+        set_up(penniless());
+        for (uint64_t i = 0; i < 2; i++) {
+            struct lull_call call = admitted(i, 0);
+            expect(end(&call, LULL_SUCCESS, 0), done(0));
+        }
+        lull_time now = LULL_BUDGET_WINDOW - 1 + late;
+        struct lull_call call = admitted(1, now);
+        expect(end(&call, LULL_TRANSIENT, now),
+               late ? stop(LULL_POLICY_BUDGET, LULL_REASON_BUDGET_SPENT)
+                    : retry(LULL_REASON_BACKING_OFF, now + MILLISECONDS(100)));
+    }
+}
+
 static void test_floor_pays_when_its_token_is_due(void **state) {
     (void)state;
     struct lull_guard_config config = steady;
@@ -1746,31 +1762,32 @@ static void test_storm(void **state) {
 
 /* A first try ends at 0, and one at the moment when the second slice begins. When the window has passed since the first,
  * it holds the second only. */
-static void end_two(bool abandoned, lull_duration slice) {
+static void end_two(enum lull_class class_, lull_duration slice) {
     for (int i = 0; i < 2; i++) {
         struct lull_call call = admitted(1, i * slice);
-        if (abandoned)
+        if (class_ == LULL_CANCELLED)
             lull_call_abandon(&guard, &call, i * slice);
         else
-            expect(end(&call, LULL_SUCCESS, i * slice), done(i * slice));
+            (void)end(&call, class_, i * slice);
     }
 }
 
 static void test_windows_end_to_the_nanosecond(void **state) {
     (void)state;
+    const enum lull_class ends[] = {LULL_SUCCESS, LULL_PERMANENT, LULL_CANCELLED, LULL_UNSET};
     struct lull_guard_config config = penniless();
-    for (int abandoned = 0; abandoned <= 1; abandoned++) {
+    for (size_t i = 0; i < COUNT(ends); i++) {
         set_up(config);
-        end_two(abandoned, LULL_STORM_WINDOW / LULL_STORM_SLICES);
+        end_two(ends[i], LULL_STORM_WINDOW / LULL_STORM_SLICES);
         assert_int_equal(stats_at(LULL_STORM_WINDOW - 1).storm.firsts, 2);
         assert_int_equal(stats_at(LULL_STORM_WINDOW).storm.firsts, 1);
     }
     set_up(config);
-    end_two(false, LULL_BREAKER_WINDOW / LULL_BREAKER_SLICES);
+    end_two(LULL_SUCCESS, LULL_BREAKER_WINDOW / LULL_BREAKER_SLICES);
     assert_int_equal(stats_at(LULL_BREAKER_WINDOW - 1).breaker.window_calls, 2);
     assert_int_equal(stats_at(LULL_BREAKER_WINDOW).breaker.window_calls, 1);
     set_up(config);
-    end_two(false, LULL_BUDGET_WINDOW / LULL_BUDGET_SLICES);
+    end_two(LULL_SUCCESS, LULL_BUDGET_WINDOW / LULL_BUDGET_SLICES);
     assert_true(stats_at(LULL_BUDGET_WINDOW - 1).budget.tokens == 1);
     assert_true(stats_at(LULL_BUDGET_WINDOW).budget.tokens == 0.5);
 }
@@ -1973,7 +1990,7 @@ static void test_configuration_is_copied(void **state) {
  * A world is a guard with a random configuration and a dozen visitors that call through it, each by the rules of the
  * header. The model foretells everything but what the breaker says and which words are drawn. */
 
-enum { WORLDS = 5000, VISITORS = 12, STEPS = 300 };
+enum { WORLDS = 3000, VISITORS = 12, STEPS = 300 };
 
 struct visitor {
     enum { AWAY, READY, WAITING, INSIDE } state;
@@ -2455,6 +2472,7 @@ int main(void) {
         cmocka_unit_test(test_equal_jitter_after_a_throttle),
         cmocka_unit_test(test_budget_gates_retries_and_not_first_tries),
         cmocka_unit_test(test_budget_pays_before_the_sleep),
+        cmocka_unit_test(test_deposits_are_gone_after_the_window),
         cmocka_unit_test(test_floor_pays_when_its_token_is_due),
         cmocka_unit_test(test_only_success_deposits),
         cmocka_unit_test(test_budget_is_not_asked_for_a_call_that_stops_anyway),
