@@ -24,8 +24,9 @@ struct storm_options {
 extern const struct flag storm_flags[];
 extern const size_t storm_flag_count;
 
-/* The arguments after the word `storm`. Flags may stand before and after the scenario. False, with a sentence for the user, if they
- * make no sense. All pointers are borrowed from the arguments. */
+/* The arguments after the word `storm`. Flags may stand before and after the scenario. False,
+ * with a sentence for the user, if they make no sense. All pointers are borrowed from the
+ * arguments. */
 bool storm_options_parse(struct storm_options *options, int count, char **arguments,
                          struct problem *problem);
 

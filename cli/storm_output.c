@@ -24,7 +24,8 @@ static void forget(struct output *output) {
     output->target = output->temporary = NULL;
 }
 
-/* Opens FILE.tmp beside the file; `found` is the file there is, or NULL. False, and errno says why. */
+/* Opens FILE.tmp beside the file; `found` is the file there is, or NULL. False, and errno says
+ * why. */
 static bool open_temporary(struct output *output, const struct stat *found) {
     char *temporary;
     output->target = found != NULL ? realpath(output->name, NULL) : strdup(output->name);
@@ -65,7 +66,8 @@ static bool open_output(struct output *output, const char *name) {
     return false;
 }
 
-/* Puts the file in its place, or removes it if `keep` is false. False: something could not be written; errno says what. */
+/* Puts the file in its place, or removes it if `keep` is false. False: something could not be
+ * written; errno says what. */
 static bool close_output(struct output *output, bool keep) {
     bool fine = ferror(output->stream) == 0 && fflush(output->stream) == 0;
     int error = errno;

@@ -2,8 +2,8 @@
  *
  *   checkout  policy 3 of 7  ███████████░░░░░░░░░░░░░  47 %  12 s left
  *
- * Drawn at most ten times a second, only if stderr is a terminal, and wiped away at the end. Any thread may tell how far
- * its run has come. */
+ * Drawn at most ten times a second, only if stderr is a terminal, and wiped away at the end. Any
+ * thread may tell how far its run has come. */
 #ifndef CLI_STORM_PROGRESS_H
 #define CLI_STORM_PROGRESS_H
 

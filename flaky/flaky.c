@@ -44,7 +44,9 @@ static bool set_help(void *options, const char *value, struct problem *problem) 
 }
 
 static const struct flag flags[] = {
-    {"listen", 0, "ADDR:PORT", "where to serve (default: " DEFAULT_LISTEN "); port 0: any free one",
+    {"listen", 0, "ADDR:PORT",
+     "where to serve (default: " DEFAULT_LISTEN ");\n"
+     "port 0: any free one",
      set_listen},
     {"control", 0, "ADDR:PORT", "the control endpoint alone, here too: always reachable",
      set_control},

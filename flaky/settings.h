@@ -21,10 +21,13 @@
 struct json_t; /* jansson's; its header clashes with cli/json.h, so not every file can have both */
 
 #define FAILURE_STATUS 503 /* unless --status says otherwise */
-#define SLOW_OUTAGE_BYTES                                                                          \
-    10 /* a second, in an outage of mode slow, unless --slow-body says otherwise */
+/* A second, in an outage of mode slow, unless --slow-body says otherwise. */
+#define SLOW_OUTAGE_BYTES 10
 #define SHARE_UNSET (-1.0)
 #define SEED_UNSET UINT64_MAX
+
+#define SETTINGS_TEXT(value) #value
+#define SETTINGS_TEXT_OF(constant) SETTINGS_TEXT(constant)
 
 enum retry_after_form { RETRY_AFTER_SECONDS, RETRY_AFTER_DATE };
 
@@ -62,8 +65,8 @@ struct settings {
       "lognormal:50ms:p99=400ms or lognormal:50ms:sigma=0.8")                                      \
     X(FAIL, "fail", SHARE, fail, REQUEST, "SHARE", "this share of requests fails, 0 to 1")         \
     X(STATUS, "status", STATUS, status, REQUEST, "CODE",                                           \
-      "how they fail (default: 503); without --fail: the\n"                                        \
-      "status of every answer")                                                                    \
+      "how they fail; without --fail: the status of every\n"                                       \
+      "answer (default: " SETTINGS_TEXT_OF(FAILURE_STATUS) ", or 200)")                            \
     X(HANG, "hang", SHARE, hang, REQUEST, "SHARE", "share of requests that get no answer")         \
     X(CLOSE, "close", SHARE, close, REQUEST, "SHARE",                                              \
       "share whose connection is closed without an answer")                                        \
@@ -85,7 +88,7 @@ struct settings {
     X(WORKERS, "workers", COUNT, gate.workers, SERVER, "N",                                        \
       "serve no more at once; others wait in line")                                                \
     X(QUEUE, "queue", COUNT, gate.queue, SERVER, "N",                                              \
-      "places in the line; over it 503 at once (default: 100)")                                    \
+      "places in the line; over it 503 at once (default: " SETTINGS_TEXT_OF(GATE_QUEUE) ")")       \
     X(RATE, "rate", RATE, rate, SERVER, "N/s|N/m|N/h", "limit: over it 429 with Retry-After")      \
     X(BURST, "burst", COUNT, burst, SERVER, "N", "at once within the rate (default: its N)")       \
     X(RETRY_AFTER, "retry-after", TEXT, retry_after, REQUEST, "VALUE",                             \
@@ -112,6 +115,12 @@ enum setting {
 
 extern const struct settings settings_defaults;
 
+/* What was wrong with some JSON, or with an override. */
+struct settings_problem {
+    char field[64]; /* "": with all of it */
+    struct problem problem;
+};
+
 /* Reads one field from text; lists grow. `value` NULL: the field was only named, which switches
  * it on, or makes a share 1. */
 bool setting_read(struct settings *settings, enum setting setting, const char *value,
@@ -125,14 +134,7 @@ bool setting_is_list(enum setting setting);
 
 /* The field of that name, which has '_' for '-' in JSON. SETTING_COUNT, and a complaint, if
  * there is none. */
-struct settings_problem;
 enum setting setting_find(const char *name, bool underscores, struct settings_problem *problem);
-
-/* What was wrong with some JSON, or with an override. */
-struct settings_problem {
-    char field[64]; /* "": with all of it */
-    struct problem problem;
-};
 
 /* Takes over what the object names, all or nothing. null makes a field what it is by default.
  * Bits 1 << setting of what was named go to *touched. */

@@ -29,6 +29,7 @@ need_for_build() {
     need_command ninja ninja-build
     need_command pkg-config pkgconf
     need_command scdoc scdoc
+    need_command python3 python3
     need_module yaml-0.1 libyaml-dev
     need_module libmicrohttpd libmicrohttpd-dev
     need_module jansson libjansson-dev
@@ -42,7 +43,7 @@ cannot_install() {
 
 install_needed() {
     [ ${#needed[@]} -gt 0 ] || return 0
-    local as_root=()
+    local as_root=() log
     command -v apt-get >/dev/null ||
         cannot_install 'These Debian packages are missing, and there is no apt-get here; install their like:'
     if [ "$(id -u)" -ne 0 ]; then
@@ -50,12 +51,17 @@ install_needed() {
             cannot_install 'These packages are missing, and there is no sudo; as root, please:'
         as_root=(sudo)
     fi
+    mapfile -t needed < <(printf '%s\n' "${needed[@]}" | sort -u)
     echo "Installing ${needed[*]}" >&2
-    # An outdated list of packages may do; a missing one shows at the next step.
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq update >&2 || true
+    # An outdated list of packages may do; if there is none, install says so.
+    log=$(mktemp)
+    "${as_root[@]}" apt-get -qq update >"$log" 2>&1 || true
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-        apt-get -qq -y --no-install-recommends install "${needed[@]}" </dev/null >&2 ||
-        cannot_install 'apt-get failed (see above). What was asked for:'
+        apt-get -qq -y --no-install-recommends install "${needed[@]}" </dev/null >>"$log" 2>&1 || {
+        cat "$log" >&2
+        cannot_install 'apt-get failed. What was asked for:'
+    }
+    rm -f "$log"
     needed=()
     hash -r
 }

@@ -31,7 +31,8 @@ char *figure_latency(double milliseconds, char text[FIGURE_SIZE]) {
 }
 
 char *figure_share(double share, char text[FIGURE_SIZE]) {
-    /* Rounded down: 100 % is all of them, without exception. The tiny addend is for what a share such as 0.958 is in binary. */
+    /* Rounded down: 100 % is all of them, without exception. The tiny addend is for what a share
+     * such as 0.958 is in binary. */
     snprintf(text, FIGURE_SIZE, "%.1f %%", floor(share * 1e3 + 1e-9) / 10);
     return text;
 }

@@ -1,5 +1,5 @@
-/* A table of text for a terminal: columns as wide as what is in them, the first to the left, the others to the right. If they do
- * not fit, columns are left out, those of the highest rank first.
+/* A table of text for a terminal: columns as wide as what is in them, the first to the left, the
+ * others to the right. If they do not fit, columns are left out, those of the highest rank first.
  *
  *            attempts/  goodput
  *   policy     request

@@ -74,14 +74,18 @@ function fillVerdict() {
     const when = policy.recovery_s < .5 ? "at once" : "after " + formatTime(policy.recovery_s);
     groups.set(when, [...(groups.get(when) || []), policy]);
   }
-  [...groups].forEach(([when, list], i) =>
-    say([i ? ", " : "When the " + (study.faults.length > 1 ? "faults are" : "fault is") + " over, ", ...names(list), i ? " " : list.length > 1 ? " are back " : " is back ", when]));
+  const start = "When the " + (study.faults.length > 1 ? "faults are" : "fault is") + " over, ";
+  [...groups].forEach(([when, list], i) => {
+    const back = i ? " " : list.length > 1 ? " are back " : " is back ";
+    say([i ? ", " : start, ...names(list), back, when]);
+  });
   if (groups.size) say([". "]);
   const never = policies.filter((policy) => policy.recovery_s === null);
   if (never.length) say([...names(never), (never.length > 1 ? " do" : " does") + " not recover before the run ends. "]);
   const worst = policies.reduce((a, b) => b.peak_load > a.peak_load ? b : a);
   if (worst.peak_load > 1.5)
-    say(["The heaviest load on " + study.watch + ", " + formatRatio(worst.peak_load) + SPACE + "× normal, comes with ", {name: worst.name}, "."]);
+    say(["The heaviest load on " + study.watch + ", " + formatRatio(worst.peak_load) + SPACE + "× normal, comes with ",
+      {name: worst.name}, "."]);
 }
 
 /* ---- the tables ---- */
@@ -217,9 +221,13 @@ function draw() {
 
 function fillHint() {
   const seconds = panels[0].together * STEP;
-  byId("hint").textContent = "Point at the charts, or use the arrow keys, for values. Click a policy to hide or show it; with Shift, to see it alone." +
-    (panels[0].together > 1 ? " Lines are means of " + formatTime(seconds) + ", and bands reach from the lowest to the highest value in them." : "") +
-    (STEP > 1 ? " A value stands for " + formatTime(STEP) + ": the highest load and backlog of it, and the mean of the rest." : "");
+  const sentences = ["Point at the charts, or use the arrow keys, for values.",
+    "Click a policy to hide or show it; with Shift, to see it alone."];
+  if (panels[0].together > 1)
+    sentences.push("Lines are means of " + formatTime(seconds) + ", and bands reach from the lowest to the highest value in them.");
+  if (STEP > 1)
+    sentences.push("A value stands for " + formatTime(STEP) + ": the highest load and backlog of it, and the mean of the rest.");
+  byId("hint").textContent = sentences.join(" ");
 }
 
 // In the first chart only; where labels would lie on each other, the header's list has to do.

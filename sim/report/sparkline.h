@@ -2,8 +2,8 @@
  *
  *   0 1 2 3 4 5 6 7 8 of 8     " ▁▂▃▄▅▆▇█", or " .:-=+*#@" where the terminal has no such letters
  *
- * Each letter stands for the highest value of its seconds: what is looked for is peaks, and a mean would hide them. Anything
- * above nothing is seen.
+ * Each letter stands for the highest value of its seconds: what is looked for is peaks, and a mean
+ * would hide them. Anything above nothing is seen.
  */
 #ifndef SIM_REPORT_SPARKLINE_H
 #define SIM_REPORT_SPARKLINE_H
@@ -13,8 +13,8 @@
 
 #define SPARKLINE_LEVELS 8
 
-/* The seconds that letter `column` of `columns` stands for: from … to-1, at least one. A series shorter than the line is
- * stretched. */
+/* The seconds that letter `column` of `columns` stands for: from … to-1, at least one. A series
+ * shorter than the line is stretched. */
 struct stretch {
     uint32_t from, to;
 };

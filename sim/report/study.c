@@ -19,8 +19,9 @@ double study_capacity(const struct study *study) {
     return mean_s > 0 ? service->workers * scale / mean_s : 0;
 }
 
-/* Results tell loads as multiples of normal, and the series as they are: the ratio is normal. It is taken where the load was
- * highest, for there the peak is sure to lie after the warm-up, which the multiples leave out. */
+/* Results tell loads as multiples of normal, and the series as they are: the ratio is normal. It
+ * is taken where the load was highest, for there the peak is sure to lie after the warm-up,
+ * which the multiples leave out. */
 double study_normal_load(const struct study *study) {
     const struct sim_result *heaviest = &study->results[0];
     for (uint32_t i = 1; i < study->scenario->policy_count; i++)

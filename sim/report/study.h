@@ -1,4 +1,5 @@
-/* A study: a scenario, run under each of its policies, and what each run showed. All reports are made of it:
+/* A study: a scenario, run under each of its policies, and what each run showed. All reports are
+ * made of it:
  *
  *   table.h   for a terminal        json.h   for programs        html.h   a page with charts
  */
@@ -19,8 +20,8 @@ const struct sim_service *study_watched(const struct study *study);
 /* What that service can do in a second; 0: it has no limit. */
 double study_capacity(const struct study *study);
 
-/* Attempts on it in a second of the calm before the first fault; 0: there was none. Multiply a peak_load by it to have attempts
- * a second again. */
+/* Attempts on it in a second of the calm before the first fault; 0: there was none. Multiply a
+ * peak_load by it to have attempts a second again. */
 double study_normal_load(const struct study *study);
 
 /* Does anything go wrong at all? If not, there is nothing to recover from. */

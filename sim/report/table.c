@@ -130,7 +130,8 @@ static void print_line(const struct study *study, const struct sim_result *resul
     fputc('\n', stream);
 }
 
-/* A bar below the seconds of the fault, and what it is: beside it where there is room, else below. */
+/* A bar below the seconds of the fault, and what it is: beside it where there is room, else
+ * below. */
 static void print_fault(const struct study *study, const struct sim_service *service,
                         const struct sim_fault *fault, struct lines lines,
                         const struct style *style, FILE *stream) {

@@ -1,5 +1,5 @@
-/* A study on a terminal: what the scenario is about, a line per policy, and the load over time as sparklines, one under the
- * other and on one scale, with the faults marked below.
+/* A study on a terminal: what the scenario is about, a line per policy, and the load over time as
+ * sparklines, one under the other and on one scale, with the faults marked below.
  *
  *   checkout: A 30 s outage of a busy service
  *
@@ -20,7 +20,8 @@
 #include "grid.h"
 #include "study.h"
 
-/* Lines are at most style->width letters wide, if that is 40 or more. `notes`: what each policy is, too. */
+/* Lines are at most style->width letters wide, if that is 40 or more. `notes`: what each policy
+ * is, too. */
 void table_print(const struct study *study, const struct style *style, bool notes, FILE *stream);
 
 #endif

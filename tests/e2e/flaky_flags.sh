@@ -9,6 +9,10 @@ for way in 'help flaky' 'flaky --help' 'flaky -h'; do
     like "$way shows the flags" '--slow-body BYTES' "$out"
 done
 
+for default in 'default: 127.0.0.1:9000' 'default: 503, or 200' 'default: 100'; do
+    like "the help tells the $default" "$default" "$out"
+done
+
 # bad MESSAGE FLAG...
 bad() {
     local message=$1

@@ -50,7 +50,7 @@ while IFS= read -r line; do
     'pass '*) pass "${line#pass }" ;;
     'fail '*) fail "${line#fail }" ;;
     esac
-done < <(python3 "$here/storm_page.py" "$browser" checkout gateway hostile calm 2>errors)
+done < <(python3 -B "$here/storm_page.py" "$browser" checkout gateway hostile calm 2>errors)
 is 'the browser was there to the end' end "$last"
 [ "$last" = end ] || sed 's/^/# /' errors
 
