@@ -31,7 +31,7 @@ static size_t character_length(const unsigned char *text) {
     return 0;
 }
 
-void json_string(FILE *stream, const char *text) {
+void print_json_string(FILE *stream, const char *text) {
     const unsigned char *at = (const unsigned char *)text;
     fputc('"', stream);
     while (*at != '\0') {
@@ -51,7 +51,7 @@ void json_string(FILE *stream, const char *text) {
     fputc('"', stream);
 }
 
-void json_milliseconds(FILE *stream, lull_duration duration) {
+void print_json_milliseconds(FILE *stream, lull_duration duration) {
     lull_duration microseconds = duration / LULL_MICROSECOND;
     fprintf(stream, "%lld.%03lld", (long long)(microseconds / 1000),
             (long long)(microseconds % 1000));

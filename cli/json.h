@@ -6,9 +6,9 @@
 #include <stdio.h>
 
 /* A string with its quotes. What is not UTF-8 becomes U+FFFD, so that the line can be read back whatever a command is called. */
-void json_string(FILE *stream, const char *text);
+void print_json_string(FILE *stream, const char *text);
 
 /* Milliseconds, with three decimals. */
-void json_milliseconds(FILE *stream, lull_duration duration);
+void print_json_milliseconds(FILE *stream, lull_duration duration);
 
 #endif

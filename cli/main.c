@@ -14,7 +14,8 @@ static void version_help(FILE *stream);
 
 const struct command commands[] = {
     {"run", "run a command, and again while it fails and a policy allows", run_command, run_help},
-    {"storm", "simulate an outage under retry policies, before it happens", storm_command, storm_help},
+    {"storm", "simulate an outage under retry policies, before it happens", storm_command,
+     storm_help},
     {"flaky", "an HTTP server that misbehaves on demand", flaky_command, flaky_help},
     {"version", "show the version", version_command, version_help},
     {"help", "show this, or the help of a command", help_command, help_help},

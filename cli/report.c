@@ -58,14 +58,14 @@ static void print_end(const struct report_end *end) {
 static void json_verdict(const struct lull_verdict *verdict) {
     fprintf(stderr, ",\"decision\":\"%s\",\"policy\":\"%s\",\"reason\":",
             lull_decision_name(verdict->decision), lull_policy_name(verdict->policy));
-    json_string(stderr, lull_reason_text(verdict->reason));
+    print_json_string(stderr, lull_reason_text(verdict->reason));
 }
 
 static void json_signal(int number) {
     if (number == 0)
         fputs("null", stderr);
     else
-        json_string(stderr, signal_name(number));
+        print_json_string(stderr, signal_name(number));
 }
 
 static void json_attempt(const struct run_options *options, const struct report_attempt *attempt) {
@@ -74,16 +74,16 @@ static void json_attempt(const struct run_options *options, const struct report_
     json_signal(attempt->ending.killed_by);
     fprintf(stderr, ",\"error\":");
     if (attempt->ending.error != 0)
-        json_string(stderr, strerror(attempt->ending.error));
+        print_json_string(stderr, strerror(attempt->ending.error));
     else
         fputs("null", stderr);
     fprintf(stderr, ",\"timed_out\":%s,\"class\":\"%s\",\"took_ms\":",
             attempt->ending.timed_out ? "true" : "false", lull_class_name(attempt->class_));
-    json_milliseconds(stderr, attempt->took);
+    print_json_milliseconds(stderr, attempt->took);
     json_verdict(&attempt->verdict);
     fprintf(stderr, ",\"delay_ms\":");
     if (attempt->verdict.decision == LULL_RETRY)
-        json_milliseconds(stderr, attempt->delay);
+        print_json_milliseconds(stderr, attempt->delay);
     else
         fputs("null", stderr);
     fputs("}\n", stderr);
@@ -94,13 +94,13 @@ static void json_end(const struct run_options *options, const struct report_end 
     for (char **word = options->command; *word != NULL; word++) {
         if (word != options->command)
             fputc(',', stderr);
-        json_string(stderr, *word);
+        print_json_string(stderr, *word);
     }
     fprintf(stderr, "],\"attempts\":%u,\"exit\":%d,\"signal\":", end->attempts, end->code);
     json_signal(end->signal);
     json_verdict(&end->verdict);
     fprintf(stderr, ",\"elapsed_ms\":");
-    json_milliseconds(stderr, end->elapsed);
+    print_json_milliseconds(stderr, end->elapsed);
     fputs("}\n", stderr);
 }
 

@@ -219,10 +219,10 @@ char *problem_json(unsigned status, const char *field, const char *detail) {
         return NULL;
     fprintf(stream, "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%u,\"detail\":",
             MHD_get_reason_phrase_for(status), status);
-    json_string(stream, detail);
+    print_json_string(stream, detail);
     if (*field != '\0') {
         fputs(",\"field\":", stream);
-        json_string(stream, field);
+        print_json_string(stream, field);
     }
     fputs("}\n", stream);
     if (fclose(stream) != 0) {

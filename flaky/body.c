@@ -32,9 +32,9 @@ void body_write(FILE *stream, const struct body *body) {
     } else if (*body->text == '=' || text_parse_size(body->text, BODY_LARGEST, &size)) {
         char marked[BODY_TEXT_SIZE + 1];
         snprintf(marked, sizeof marked, "=%s", body->text);
-        json_string(stream, marked);
+        print_json_string(stream, marked);
     } else {
-        json_string(stream, body->text);
+        print_json_string(stream, body->text);
     }
 }
 

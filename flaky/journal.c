@@ -80,7 +80,7 @@ static void write_text(FILE *stream, const char *name, const char *text) {
     if (*text == '\0')
         return;
     fprintf(stream, ",\"%s\":", name);
-    json_string(stream, text);
+    print_json_string(stream, text);
 }
 
 static void write_arrival(FILE *stream, const struct journal *journal, uint64_t number) {

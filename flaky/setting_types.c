@@ -22,7 +22,7 @@ static void write_printed(FILE *stream, const void *place,
     print(memory, place);
     if (fclose(memory) != 0)
         abort();
-    json_string(stream, text);
+    print_json_string(stream, text);
     free(text);
 }
 
@@ -158,7 +158,7 @@ static void write_text(FILE *stream, const void *place) {
     if (*(const char *)place == '\0')
         fputs("null", stream);
     else
-        json_string(stream, place);
+        print_json_string(stream, place);
 }
 
 static bool read_form(void *place, const char *text, struct problem *problem) {
@@ -213,7 +213,7 @@ static void write_headers(FILE *stream, const void *place) {
     fputc('[', stream);
     for (size_t i = 0; i < headers->count; i++) {
         fputs(i == 0 ? "" : ",", stream);
-        json_string(stream, headers->list[i]);
+        print_json_string(stream, headers->list[i]);
     }
     fputc(']', stream);
 }

@@ -18,7 +18,7 @@
 
 #include <lull/bucket.h>
 
-struct json_t; /* jansson's; its header clashes with cli/json.h, so not every file can have both */
+struct json_t; /* jansson's */
 
 #define FAILURE_STATUS 503 /* unless --status says otherwise */
 /* A second, in an outage of mode slow, unless --slow-body says otherwise. */

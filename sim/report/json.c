@@ -29,7 +29,7 @@ static void seconds(FILE *stream, lull_duration duration) {
 /* ,"key":value */
 static void text_field(FILE *stream, const char *key, const char *value) {
     fprintf(stream, ",\"%s\":", key);
-    json_string(stream, value);
+    print_json_string(stream, value);
 }
 
 static void number_field(FILE *stream, const char *key, double value, int decimals) {
@@ -53,7 +53,7 @@ static void count_field(FILE *stream, const char *key, uint64_t count) {
 static void write_fault(const struct study *study, const struct sim_service *service,
                         const struct sim_fault *fault, FILE *stream) {
     fputs("{\"service\":", stream);
-    json_string(stream, service->name);
+    print_json_string(stream, service->name);
     text_field(stream, "kind", fault_kind_name(fault->kind));
     fputs(",\"from_s\":", stream);
     seconds(stream, fault->at);
@@ -83,7 +83,7 @@ static void write_scenario(const struct study *study, FILE *stream) {
     const struct sim_scenario *scenario = study->scenario;
     double capacity = study_capacity(study);
     fputs("{\"scenario\":", stream);
-    json_string(stream, scenario->name);
+    print_json_string(stream, scenario->name);
     text_field(stream, "title", scenario->title);
     text_field(stream, "text", scenario->text);
     count_field(stream, "seed", study->seed);
@@ -103,7 +103,7 @@ static void write_groups(const struct sim_result *result, FILE *stream) {
     for (uint32_t i = 0; i < result->group_count; i++) {
         const struct sim_group *group = &result->groups[i];
         fputs(i == 0 ? "{\"name\":" : ",{\"name\":", stream);
-        json_string(stream, group->name);
+        print_json_string(stream, group->name);
         count_field(stream, "requests", group->requests);
         count_field(stream, "succeeded", group->succeeded);
         count_field(stream, "failed", group->failed);
@@ -121,7 +121,7 @@ static void write_services(const struct sim_result *result, bool faults, FILE *s
     for (uint32_t i = 0; i < result->service_count; i++) {
         const struct sim_service_result *service = &result->services[i];
         fputs(i == 0 ? "{\"name\":" : ",{\"name\":", stream);
-        json_string(stream, service->name);
+        print_json_string(stream, service->name);
         count_field(stream, "attempts", service->attempts);
         count_field(stream, "wasted", service->wasted);
         count_field(stream, "turned_away", service->turned_away);
@@ -164,7 +164,7 @@ static void write_policy(const struct study *study, uint32_t index, uint32_t ste
     bool faults = study_has_faults(study);
     uint32_t length = result->length;
     fputs("{\"name\":", stream);
-    json_string(stream, result->policy);
+    print_json_string(stream, result->policy);
     text_field(stream, "note", study->scenario->policies[index].note);
     number_field(stream, "attempts_per_request", result->attempts_per_request, 4);
     number_field(stream, "peak_load", result->peak_load, 4);

@@ -10,6 +10,9 @@
 . "$(dirname "${BASH_SOURCE[0]}")/harness.sh"
 
 url='' control='' server='' status=''
+for tool in curl jq; do
+    command -v "$tool" >/dev/null || { fail "there is $tool" && finish || exit 1; }
+done
 
 cleanup() {
     [ -z "$server" ] || kill -KILL "$server" 2>/dev/null

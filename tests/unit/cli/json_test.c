@@ -5,7 +5,7 @@ static void assert_json(const char *text, const char *expected) {
     char buffer[256] = "";
     FILE *stream = fmemopen(buffer, sizeof buffer, "w");
     assert_non_null(stream);
-    json_string(stream, text);
+    print_json_string(stream, text);
     fclose(stream);
     assert_string_equal(buffer, expected);
 }
@@ -47,7 +47,7 @@ static void test_milliseconds(void **state) {
         char buffer[64] = "";
         FILE *stream = fmemopen(buffer, sizeof buffer, "w");
         assert_non_null(stream);
-        json_milliseconds(stream, rows[i].duration);
+        print_json_milliseconds(stream, rows[i].duration);
         fclose(stream);
         assert_string_equal(buffer, rows[i].expected);
     }
