@@ -236,8 +236,8 @@ static struct lull_verdict refuse_full(struct lull_guard *guard, struct lull_cal
     return refuse(guard, LULL_POLICY_BULKHEAD, reason, now);
 }
 
-NO_ARRAYS struct lull_verdict lull_admit_or_wait(struct lull_guard *guard, struct lull_call *call,
-                                                 struct lull_waiter *waiter, lull_time now) {
+__attribute__((always_inline)) static inline struct lull_verdict
+admit(struct lull_guard *guard, struct lull_call *call, struct lull_waiter *waiter, lull_time now) {
     uint32_t without = load(&guard->without);
     lull_time due;
     if (call->held != 0)
@@ -279,7 +279,12 @@ NO_ARRAYS struct lull_verdict lull_admit_or_wait(struct lull_guard *guard, struc
 
 NO_ARRAYS struct lull_verdict lull_admit(struct lull_guard *guard, struct lull_call *call,
                                          lull_time now) {
-    return lull_admit_or_wait(guard, call, NULL, now);
+    return admit(guard, call, NULL, now);
+}
+
+NO_ARRAYS struct lull_verdict lull_admit_or_wait(struct lull_guard *guard, struct lull_call *call,
+                                                 struct lull_waiter *waiter, lull_time now) {
+    return admit(guard, call, waiter, now);
 }
 
 struct lull_verdict lull_settle(struct lull_guard *guard, struct lull_call *call,
