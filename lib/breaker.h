@@ -65,7 +65,7 @@ static inline struct refusal breaker_admit(struct lull_breaker *breaker, uint32_
 
 /* Any vote, in any state. */
 void breaker_record_slow(struct lull_breaker *breaker, uint32_t permit, enum lull_vote vote,
-                         lull_duration took, uint64_t word, lull_time now);
+                         lull_duration took, uint64_t random, lull_time now);
 
 /* Adds `amount` to a tally of this generation; false if the generation is over. */
 static inline bool tally_add(_Atomic(uint64_t) *tally, uint32_t generation, uint64_t amount,

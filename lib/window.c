@@ -28,6 +28,11 @@ static uint64_t slices_begun(const struct lull_window *window, lull_time now, lu
     return past + 1;
 }
 
+/* The next place in the ring. */
+static uint32_t after(uint32_t position, uint32_t slices) {
+    return position + 1 < slices ? position + 1 : 0;
+}
+
 void window_move(struct lull_window *window, lull_time now, const _Atomic(uint64_t) *counters,
                  uint32_t count, _Atomic(uint64_t) *notes, _Atomic(uint64_t) *oldest) {
     if (!try_lock(&window->moving))
@@ -38,12 +43,12 @@ void window_move(struct lull_window *window, lull_time now, const _Atomic(uint64
         uint32_t position = load(&window->position);
         uint64_t begun = slices_begun(window, now, &end);
         for (uint64_t i = 0; i < begun && i < slices; i++) {
-            position = (position + 1) % slices;
+            position = after(position, slices);
             for (uint32_t k = 0; k < count; k++)
                 store(&notes[position * count + k], load(&counters[k]));
         }
         /* The slice after the current one in the ring is the oldest in the window. */
-        uint32_t first = (position + 1) % slices;
+        uint32_t first = after(position, slices);
         for (uint32_t k = 0; k < count; k++)
             store(&oldest[k], load(&notes[first * count + k]));
         store(&window->position, position);

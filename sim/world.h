@@ -136,7 +136,7 @@ struct world {
 };
 
 /* world.c */
-int world_new(struct world **world, const struct sim_scenario *scenario, uint32_t policy,
+int world_new(struct world **result, const struct sim_scenario *scenario, uint32_t policy,
               uint64_t seed, struct lull_error *error);
 void world_destroy(struct world *world);
 struct call *call_at(struct world *world, uint32_t index);
@@ -144,8 +144,8 @@ uint32_t call_new(struct world *world); /* NOBODY: out of memory */
 void call_free(struct world *world, uint32_t index);
 uint32_t job_new(struct world *world);
 void job_free(struct world *world, uint32_t index);
-void call_list_push(struct world *world, struct list *list, uint32_t call);
-void call_list_push_front(struct world *world, struct list *list, uint32_t call);
+void call_list_push(struct world *world, struct list *list, uint32_t index);
+void call_list_push_front(struct world *world, struct list *list, uint32_t index);
 uint32_t call_list_pop(struct world *world, struct list *list);
 
 static inline void schedule(struct world *world, lull_time at, enum event_kind kind,
@@ -158,28 +158,28 @@ static inline void schedule(struct world *world, lull_time at, enum event_kind k
 }
 
 /* client.c */
-void client_start(struct world *world, uint32_t group);
-void client_arrival(struct world *world, uint32_t group);
-void client_user(struct world *world, uint32_t group, uint32_t user);
+void client_start(struct world *world, uint32_t index); /* of a group */
+void client_arrival(struct world *world, uint32_t index);
+void client_user(struct world *world, uint32_t index, uint32_t user);
 void client_hop(struct world *world, struct service *from, uint32_t job);
-void client_resume(struct world *world, uint32_t call);
-void client_settle(struct world *world, uint32_t call);
-void client_try(struct world *world, uint32_t call);
-void client_send(struct world *world, uint32_t call, lull_duration timeout);
-void client_answer(struct world *world, uint32_t call, struct lull_outcome outcome);
-void client_end(struct world *world, uint32_t call, bool succeeded, bool refused);
+void client_resume(struct world *world, uint32_t index); /* of a call, as are these */
+void client_settle(struct world *world, uint32_t index);
+void client_try(struct world *world, uint32_t index);
+void client_send(struct world *world, uint32_t index, lull_duration timeout);
+void client_answer(struct world *world, uint32_t index, struct lull_outcome outcome);
+void client_end(struct world *world, uint32_t index, bool succeeded, bool refused);
 
 /* service.c */
-void service_start(struct world *world, uint32_t service);
-void service_arrive(struct world *world, uint32_t service, uint32_t call, bool patient);
+void service_start(struct world *world, uint32_t index); /* of a service */
+void service_arrive(struct world *world, uint32_t index, uint32_t call, bool patient);
 void service_finish(struct world *world, uint32_t job);
-void service_answer(struct world *world, uint32_t job, enum lull_class class_);
-void service_fault(struct world *world, uint32_t service);
+void service_answer(struct world *world, uint32_t index, enum lull_class class_); /* of a job */
+void service_fault(struct world *world, uint32_t index);
 
 /* lane.c */
-void lane_add(struct world *world, uint32_t call, bool fresh);
-void lane_run(struct world *world, uint32_t lane);
-void lane_ended(struct world *world, uint32_t call, bool succeeded);
+void lane_add(struct world *world, uint32_t index, bool fresh);
+void lane_run(struct world *world, uint32_t number);
+void lane_ended(struct world *world, uint32_t index, bool succeeded);
 
 /* measure.c */
 void measure_second(struct world *world);

@@ -1733,6 +1733,22 @@ static void test_attempts_count_in_the_slice_in_which_they_end(void **state) {
     }
 }
 
+/* Seen when a retry is counted and its outcome is not yet: first tries are known as the difference, and stay. */
+static void test_first_tries_never_go_back(void **state) {
+    (void)state;
+    set_up(steady);
+    for (uint64_t i = 0; i < 3; i++) {
+        struct lull_call call = admitted(i, 0);
+        (void)end(&call, LULL_TRANSIENT, 0);
+    }
+    assert_int_equal(stats_at(0).firsts, 3);
+    guard.retries++;
+    assert_int_equal(stats_at(0).firsts, 3);
+    guard.outcomes[LULL_TRANSIENT]++;
+    assert_int_equal(stats_at(0).firsts, 3);
+    assert_int_equal(stats_at(0).retries, 1);
+}
+
 static void test_storm(void **state) {
     (void)state;
     struct lull_guard_config config = steady;
@@ -2512,6 +2528,7 @@ int main(void) {
         cmocka_unit_test(test_fresh_guard_has_counted_nothing),
         cmocka_unit_test(test_snapshot_is_exact),
         cmocka_unit_test(test_attempts_count_in_the_slice_in_which_they_end),
+        cmocka_unit_test(test_first_tries_never_go_back),
         cmocka_unit_test(test_storm),
         cmocka_unit_test(test_windows_end_to_the_nanosecond),
         cmocka_unit_test(test_bad_configuration_is_refused_by_name),
