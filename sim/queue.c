@@ -3,130 +3,187 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUCKET_SHIFT 20 /* 2^20 ns */
-#define RING_MASK (QUEUE_BUCKETS - 1)
+#define FINE_SHIFT 16   /* 2^16 ns */
+#define COARSE_SHIFT 30 /* QUEUE_FINE of them */
+#define NOTHING UINT32_MAX
+
+struct node {
+    struct event event;
+    uint32_t next;
+};
+
+/* ---- the heap ---- */
 
 static bool before(const struct event *a, const struct event *b) {
     return a->at != b->at ? a->at < b->at : a->number < b->number;
 }
 
-static bool append(struct events *events, const struct event *event) {
-    if (events->count == events->room) {
-        uint32_t room = events->room > 0 ? 2 * events->room : 16;
-        struct event *items = realloc(events->items, room * sizeof *items);
-        if (items == NULL)
-            return false;
-        events->items = items;
-        events->room = room;
+static void heap_push(struct queue *queue, const struct event *event) {
+    if (queue->heap_count == queue->heap_room) {
+        uint32_t room = queue->heap_room > 0 ? 2 * queue->heap_room : 64;
+        struct event *heap = realloc(queue->heap, room * sizeof *heap);
+        if (heap == NULL) {
+            queue->failed = true;
+            return;
+        }
+        queue->heap = heap;
+        queue->heap_room = room;
     }
-    events->items[events->count++] = *event;
-    return true;
-}
-
-static bool heap_push(struct events *heap, const struct event *event) {
-    if (!append(heap, event))
-        return false;
-    struct event *items = heap->items;
-    uint32_t at = heap->count - 1;
-    while (at > 0 && before(event, &items[(at - 1) / 2])) {
-        items[at] = items[(at - 1) / 2];
+    struct event *heap = queue->heap;
+    uint32_t at = queue->heap_count++;
+    while (at > 0 && before(event, &heap[(at - 1) / 2])) {
+        heap[at] = heap[(at - 1) / 2];
         at = (at - 1) / 2;
     }
-    items[at] = *event;
-    return true;
+    heap[at] = *event;
 }
 
-static struct event heap_pop(struct events *heap) {
-    struct event *items = heap->items;
-    struct event top = items[0], last = items[--heap->count];
+static struct event heap_pop(struct queue *queue) {
+    struct event *heap = queue->heap;
+    struct event top = heap[0], last = heap[--queue->heap_count];
     uint32_t at = 0;
     for (;;) {
         uint32_t child = 2 * at + 1;
-        if (child >= heap->count)
+        if (child >= queue->heap_count)
             break;
-        if (child + 1 < heap->count && before(&items[child + 1], &items[child]))
+        if (child + 1 < queue->heap_count && before(&heap[child + 1], &heap[child]))
             child++;
-        if (!before(&items[child], &last))
+        if (!before(&heap[child], &last))
             break;
-        items[at] = items[child];
+        heap[at] = heap[child];
         at = child;
     }
-    items[at] = last;
+    heap[at] = last;
     return top;
 }
 
+/* ---- the wheels ---- */
+
+static bool wheel_init(struct wheel *wheel, uint32_t size) {
+    wheel->size = size;
+    wheel->slots = calloc(size, sizeof *wheel->slots);
+    wheel->filled = calloc(size / 64, sizeof *wheel->filled);
+    return wheel->slots != NULL && wheel->filled != NULL;
+}
+
+static void wheel_put(struct wheel *wheel, struct node *nodes, uint32_t node, int64_t number) {
+    uint32_t slot = (uint32_t)number & (wheel->size - 1);
+    uint64_t bit = UINT64_C(1) << (slot % 64);
+    nodes[node].next = wheel->filled[slot / 64] & bit ? wheel->slots[slot] : NOTHING;
+    wheel->slots[slot] = node;
+    wheel->filled[slot / 64] |= bit;
+}
+
+/* Moves on to the next slot that holds something, before number `end`, and empties it: its first event, or NOTHING if there
+ * is no such slot. */
+static uint32_t wheel_next(struct wheel *wheel, int64_t end) {
+    for (int64_t number = wheel->current + 1; number < end;) {
+        uint32_t slot = (uint32_t)number & (wheel->size - 1);
+        uint64_t rest = wheel->filled[slot / 64] >> (slot % 64);
+        if (rest == 0) {
+            number += 64 - slot % 64;
+            continue;
+        }
+        number += __builtin_ctzll(rest);
+        slot = (uint32_t)number & (wheel->size - 1);
+        wheel->filled[slot / 64] &= ~(UINT64_C(1) << (slot % 64));
+        wheel->current = number;
+        return wheel->slots[slot];
+    }
+    return NOTHING;
+}
+
+static uint32_t node_new(struct queue *queue) {
+    uint32_t node = queue->free;
+    if (node != NOTHING) {
+        queue->free = queue->nodes[node].next;
+        return node;
+    }
+    if (queue->used == queue->room) {
+        uint32_t room = queue->room > 0 ? 2 * queue->room : 1024;
+        struct node *nodes = realloc(queue->nodes, room * sizeof *nodes);
+        if (nodes == NULL)
+            return NOTHING;
+        queue->nodes = nodes;
+        queue->room = room;
+    }
+    return queue->used++;
+}
+
+/* ---- */
+
 void queue_init(struct queue *queue) {
     memset(queue, 0, sizeof *queue);
+    queue->free = NOTHING;
+    bool fine = wheel_init(&queue->fine, QUEUE_FINE);
+    bool coarse = wheel_init(&queue->coarse, QUEUE_COARSE);
+    queue->failed = !fine || !coarse;
 }
 
 void queue_clean_up(struct queue *queue) {
-    free(queue->near.items);
-    free(queue->far.items);
-    for (int i = 0; i < QUEUE_BUCKETS; i++)
-        free(queue->buckets[i].items);
+    free(queue->fine.slots);
+    free(queue->fine.filled);
+    free(queue->coarse.slots);
+    free(queue->coarse.filled);
+    free(queue->nodes);
+    free(queue->heap);
 }
 
 void queue_push(struct queue *queue, struct event event) {
     event.number = queue->pushed++;
-    int64_t bucket = event.at >> BUCKET_SHIFT;
-    bool kept;
-    if (bucket <= queue->current) {
-        kept = heap_push(&queue->near, &event);
-    } else if (bucket - queue->current < QUEUE_BUCKETS) {
-        uint32_t slot = (uint32_t)bucket & RING_MASK;
-        kept = append(&queue->buckets[slot], &event);
-        queue->filled[slot / 64] |= UINT64_C(1) << (slot % 64);
-    } else {
-        kept = heap_push(&queue->far, &event);
+    if (queue->failed)
+        return;
+    int64_t fine = event.at >> FINE_SHIFT, coarse = event.at >> COARSE_SHIFT;
+    if (fine <= queue->fine.current) {
+        heap_push(queue, &event);
+        return;
     }
-    if (!kept)
+    uint32_t node = coarse < QUEUE_COARSE ? node_new(queue) : NOTHING;
+    if (node == NOTHING) {
         queue->failed = true;
-}
-
-/* The next bucket of the ring that holds something, or INT64_MAX. */
-static int64_t next_filled(const struct queue *queue) {
-    int64_t bucket = queue->current + 1, end = queue->current + QUEUE_BUCKETS;
-    while (bucket < end) {
-        uint32_t slot = (uint32_t)bucket & RING_MASK;
-        uint64_t rest = queue->filled[slot / 64] >> (slot % 64);
-        if (rest != 0) {
-            bucket += __builtin_ctzll(rest);
-            return bucket < end ? bucket : INT64_MAX;
-        }
-        bucket += 64 - slot % 64;
+        return;
     }
-    return INT64_MAX;
+    queue->nodes[node].event = event;
+    if (coarse == queue->coarse.current)
+        wheel_put(&queue->fine, queue->nodes, node, fine);
+    else
+        wheel_put(&queue->coarse, queue->nodes, node, coarse);
 }
 
-/* Moves on to the next bucket that has events; false if there are none at all. */
-static bool advance(struct queue *queue) {
-    int64_t next = next_filled(queue);
-    if (queue->far.count > 0 && queue->far.items[0].at >> BUCKET_SHIFT < next)
-        next = queue->far.items[0].at >> BUCKET_SHIFT;
-    if (next == INT64_MAX)
+/* The events of the next fine slot of this second go into the heap; false if there is none. */
+static bool next_slot(struct queue *queue) {
+    int64_t end = (queue->coarse.current + 1) * QUEUE_FINE;
+    uint32_t node = wheel_next(&queue->fine, end);
+    if (node == NOTHING)
         return false;
-    queue->current = next;
-    uint32_t slot = (uint32_t)next & RING_MASK;
-    if (queue->filled[slot / 64] >> (slot % 64) & 1) {
-        struct events *bucket = &queue->buckets[slot];
-        for (uint32_t i = 0; i < bucket->count; i++)
-            if (!heap_push(&queue->near, &bucket->items[i]))
-                queue->failed = true;
-        bucket->count = 0;
-        queue->filled[slot / 64] &= ~(UINT64_C(1) << (slot % 64));
+    while (node != NOTHING) {
+        uint32_t next = queue->nodes[node].next;
+        heap_push(queue, &queue->nodes[node].event);
+        queue->nodes[node].next = queue->free;
+        queue->free = node;
+        node = next;
     }
-    while (queue->far.count > 0 && queue->far.items[0].at >> BUCKET_SHIFT <= next) {
-        struct event event = heap_pop(&queue->far);
-        if (!heap_push(&queue->near, &event))
-            queue->failed = true;
+    return true;
+}
+
+/* The events of the next coarse slot are spread over the fine ones; false if there is none. */
+static bool next_second(struct queue *queue) {
+    uint32_t node = wheel_next(&queue->coarse, QUEUE_COARSE);
+    if (node == NOTHING)
+        return false;
+    queue->fine.current = queue->coarse.current * QUEUE_FINE - 1;
+    while (node != NOTHING) {
+        uint32_t next = queue->nodes[node].next;
+        wheel_put(&queue->fine, queue->nodes, node, queue->nodes[node].event.at >> FINE_SHIFT);
+        node = next;
     }
     return true;
 }
 
 bool queue_pop(struct queue *queue, struct event *event) {
-    while (queue->near.count == 0)
-        if (!advance(queue))
+    while (queue->heap_count == 0)
+        if (!next_slot(queue) && !next_second(queue))
             return false;
-    *event = heap_pop(&queue->near);
+    *event = heap_pop(queue);
     return true;
 }

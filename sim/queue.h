@@ -1,32 +1,35 @@
 /* The events to come, in the order (time, number): a total order, so a seed reproduces a run.
  *
- * Nearly all events are at most seconds away, so the near future is a ring of buckets of about a millisecond: adding to one is an append. The bucket
- * at hand is a heap, as is the far future. */
+ * Two wheels: slots of about a second for the days ahead, and of about 65 µs for the second at hand. Adding an event is one
+ * push on its slot's list; each is moved at most twice; only the few of the slot at hand are sorted, in a small heap. */
 #ifndef SIM_QUEUE_H
 #define SIM_QUEUE_H
 
 #include <lull.h>
 
 struct event {
-    lull_time at;
+    lull_time at;    /* not negative, less than 39 hours */
     uint64_t number; /* given by queue_push */
     uint32_t kind;
     uint32_t subject, serial, extra; /* whom it is about */
 };
 
-struct events {
-    struct event *items;
-    uint32_t count, room;
+#define QUEUE_FINE 16384
+#define QUEUE_COARSE 131072
+
+struct wheel {
+    uint32_t *slots;  /* the first event of each */
+    uint64_t *filled; /* a bit per slot that holds something */
+    uint32_t size;
+    int64_t current; /* number of the slot at hand, from the beginning of time */
 };
 
-#define QUEUE_BUCKETS 8192
-
 struct queue {
-    struct events near; /* heap: all up to the end of bucket `current` */
-    struct events far;  /* heap: beyond the ring when pushed */
-    struct events buckets[QUEUE_BUCKETS];
-    uint64_t filled[QUEUE_BUCKETS / 64]; /* a bit per bucket that holds something */
-    int64_t current;
+    struct wheel fine, coarse;
+    struct node *nodes; /* events in slots, and the free ones */
+    uint32_t used, room, free;
+    struct event *heap; /* up to the end of the fine slot at hand */
+    uint32_t heap_count, heap_room;
     uint64_t pushed;
     bool failed; /* memory ran out; events were lost */
 };
