@@ -56,7 +56,8 @@ void backoff_apply(struct lull_backoff *backoff, const struct lull_backoff_confi
     store(&backoff->multiplier, settled->multiplier);
     store(&backoff->jitter_factor, settled->jitter_factor);
     store(&backoff->jitter, (uint32_t)settled->jitter);
-    for (uint32_t i = 0; i < LULL_BACKOFF_MAX_TIERS; i++)
+    for (uint32_t i = 0; i < settled->tier_count;
+         i++) /* those that are no longer used may be, just now */
         store(&backoff->tiers[i], settled->tiers[i]);
     store(&backoff->tier_count, settled->tier_count);
 }

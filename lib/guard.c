@@ -207,16 +207,19 @@ static void return_permit(struct lull_guard *guard, struct lull_call *call, lull
     call->held &= (uint8_t)~HOLDS_BREAKER;
 }
 
-/* The destination asked to be left alone. Everybody who asks meanwhile is told a time of their own past the end of
- * the pause, or they would all come back together. */
+/* Everybody is told a time of their own past the end of the pause, or they would all come back together. */
+static lull_time past_the_clock(const struct lull_guard *guard, struct lull_call *call,
+                                lull_time not_before, lull_time now) {
+    lull_duration wait = subtract_saturated(not_before, now);
+    lull_duration spread = from_double((double)wait * load(&guard->retry_after_jitter));
+    return add_saturated(not_before, lull_uniform(lull_random_next(&call->random), 0, spread));
+}
+
+/* The destination asked to be left alone. */
 static struct lull_verdict refuse_until(struct lull_guard *guard, struct lull_call *call,
                                         lull_time not_before, lull_time now) {
-    double jitter = load(&guard->retry_after_jitter);
-    lull_duration wait = subtract_saturated(not_before, now);
-    lull_duration spread = from_double((double)wait * jitter);
-    uint64_t word = lull_random_next(&call->random);
     return refuse(guard, LULL_POLICY_CLOCK, LULL_REASON_RETRY_AFTER,
-                  add_saturated(not_before, lull_uniform(word, 0, spread)));
+                  past_the_clock(guard, call, not_before, now));
 }
 
 /* The attempt will not begin: what was taken on the way in goes back. (A token only if this call took one: the guard may
@@ -411,32 +414,28 @@ static enum lull_policy policy_of(enum lull_reason reason) {
     }
 }
 
-/* When to try again: after the backoff, and not before the destination's own wish, which moves everybody's clock and is
- * jittered upwards only. */
-static lull_time next_attempt(struct lull_guard *guard, struct lull_call *call,
-                              struct lull_outcome outcome, lull_duration asked, lull_time now) {
-    bool throttled = outcome.class_ == LULL_THROTTLED;
+/* When to try again: after the backoff, and not before the destination's clock, which this call or another may have moved. It
+ * is jittered upwards only. A pause without an end is not slept through: the next admit tells of it. */
+static lull_time next_attempt(struct lull_guard *guard, struct lull_call *call, bool throttled,
+                              lull_time now) {
     call->previous = lull_backoff_delay(&guard->backoff, call->attempt, call->previous, throttled,
                                         lull_random_next(&call->random));
     lull_time at = add_saturated(now, call->previous);
-    if (asked > 0) {
-        lull_duration spread = from_double((double)asked * load(&guard->retry_after_jitter));
-        lull_duration wait =
-            add_saturated(asked, lull_uniform(lull_random_next(&call->random), 0, spread));
-        at = most(at, add_saturated(now, wait));
-    }
+    lull_time clock = load(&guard->not_before);
+    if (clock > now && clock != LULL_NEVER)
+        at = most(at, past_the_clock(guard, call, clock, now));
     return at;
 }
 
 static struct lull_verdict retry(struct lull_guard *guard, struct lull_call *call,
                                  struct lull_outcome outcome, lull_time now) {
     lull_duration asked = least(most(outcome.retry_after, 0), load(&guard->retry_after_cap));
-    if (asked > 0)
+    if (asked > 0 && vote_of(outcome.class_) == LULL_VOTE_FAILURE)
         lull_guard_pause(guard, add_saturated(now, asked));
     enum lull_reason reason = final_reason(guard, call, outcome.class_);
     if (reason != LULL_REASON_NONE)
         return stop(guard, policy_of(reason), reason);
-    lull_time at = next_attempt(guard, call, outcome, asked, now);
+    lull_time at = next_attempt(guard, call, outcome.class_ == LULL_THROTTLED, now);
     if (at >= call->deadline)
         return stop(guard, LULL_POLICY_DEADLINE, LULL_REASON_DEADLINE_TOO_NEAR);
     if (!(load(&guard->without) & LULL_WITHOUT_BUDGET) &&

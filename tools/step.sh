@@ -94,6 +94,18 @@ meson_tests() {
     rm -f "$log" "$log.results"
 }
 
+# Runs the scripts of tests/e2e with the program $LULL, some at a time, for they mostly wait. What each has said is left in
+# FOLDER/NAME.log, and its exit code in FOLDER/NAME.code.
+# run_e2e FOLDER
+run_e2e() {
+    rm -rf "$1"
+    mkdir -p "$1"
+    for script in tests/e2e/*.sh; do
+        [ "$script" = tests/e2e/harness.sh ] || basename "$script" .sh
+    done | xargs -P $(($(nproc) * 2)) -I NAME bash -c \
+        'bash "tests/e2e/$1.sh" >"$0/$1.log" 2>&1; echo $? >"$0/$1.code"' "$1" NAME
+}
+
 # C files of ours, by git or, in a copy without git, by name.
 sources() {
     if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then

@@ -73,7 +73,7 @@ struct lull_guard_config {
     struct lull_bucket_config bucket;
     struct lull_bulkhead_config bulkhead;
     uint32_t without; /* LULL_WITHOUT_… */
-    /* For the transport that makes the attempt; the guard only carries them. 0: the transport's own. */
+    /* For the transport that makes the attempt; the guard does not look at them. 0: the transport's own. */
     lull_duration connect_timeout, read_timeout;
 };
 
@@ -98,8 +98,9 @@ struct lull_guard { /* private */
 };
 
 struct lull_call_options {
-    lull_duration deadline; /* instead of the guard's; LULL_NONE: none */
-    bool idempotent;        /* an unknown outcome may be retried */
+    lull_duration
+        deadline; /* instead of the guard's; 0: the guard's; LULL_NONE: none. One that you compute: at least 1 */
+    bool idempotent; /* an unknown outcome may be retried */
     bool
         not_the_edge; /* the request came with Lull-Attempt: somebody upstream retries, so we do not */
 };
@@ -158,7 +159,7 @@ LULL_MUST_USE LULL_API struct lull_verdict lull_admit_or_wait(struct lull_guard 
                                                               struct lull_call *call,
                                                               struct lull_waiter *waiter,
                                                               lull_time now);
-/* Ends a WAIT: GO, or NO (woken too late, or not at all). */
+/* Ends a WAIT: GO, or NO (woken too late, not at all, or into a pause). WAIT's `at` is when to stop waiting: the deadline. */
 LULL_MUST_USE LULL_API struct lull_verdict lull_settle(struct lull_guard *guard,
                                                        struct lull_call *call,
                                                        struct lull_waiter *waiter, lull_time now);
