@@ -2,13 +2,12 @@
  * lane's clock; no job is charged or rescheduled for it. After an outage the lane ramps. */
 #include "world.h"
 
-static struct lane *lane_at(struct world *world, uint32_t number, uint32_t *group) {
-    uint32_t index = 0;
-    while (world->groups[index].lanes == NULL ||
-           number - world->groups[index].lane_base >= world->groups[index].instances)
-        index++;
-    *group = index;
-    return &world->groups[index].lanes[number - world->groups[index].lane_base];
+/* Lanes are numbered through all groups that have them. */
+static struct lane *lane_at(struct world *world, uint32_t number) {
+    struct group *group = world->groups;
+    while (group->lanes == NULL || number - group->lane_base >= group->instances)
+        group++;
+    return &group->lanes[number - group->lane_base];
 }
 
 static uint32_t lane_number(const struct world *world, const struct call *call) {
@@ -35,8 +34,7 @@ static void move_clock(struct world *world, struct lane *lane, uint32_t number,
 }
 
 void lane_run(struct world *world, uint32_t number) {
-    uint32_t group;
-    struct lane *lane = lane_at(world, number, &group);
+    struct lane *lane = lane_at(world, number);
     while (world->now >= lane->clock && lane->inside < lane->ramp.window &&
            lane->fresh.count + lane->old.count > 0) {
         bool fresh = lane->old.count == 0 || (lane->fresh.count > 0 && lane->fresh_next);

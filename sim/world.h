@@ -124,7 +124,6 @@ struct world {
     uint64_t random_arrivals, random_work, random_calls, random_faults;
     struct service services[SIM_MAX_SERVICES];
     struct group *groups;
-    struct lane *all_lanes[SIM_MAX_CLIENTS];
     struct call **call_pages;
     uint32_t call_pages_count, calls_used, free_call;
     struct job *jobs;
