@@ -18,11 +18,11 @@ int bucket_check(const struct lull_bucket_config *config, struct lull_bucket_con
         check_integer(error, "bucket.rate", c.rate, 1, c.per) != LULL_OK)
         return LULL_EINVAL;
     lull_duration interval = c.per / c.rate + (c.per % c.rate != 0);
-    *settled = c;
     if (c.capacity > DEEPEST / interval)
         return invalid(error, "bucket.capacity",
                        "is %lld; at that rate it would take over 100 years to fill",
                        (long long)c.capacity);
+    *settled = c;
     return LULL_OK;
 }
 

@@ -3,18 +3,16 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-int invalid(struct lull_error *error, const char *field, const char *format, ...) {
-    if (error != NULL) {
-        va_list arguments;
-        va_start(arguments, format);
-        int used = snprintf(error->message, sizeof error->message, "%s ", field);
-        if (used > 0 && (size_t)used < sizeof error->message)
-            vsnprintf(error->message + used, sizeof error->message - (size_t)used, format,
-                      arguments);
-        va_end(arguments);
-        error->field = field;
-    }
-    return LULL_EINVAL;
+void complain_about(struct lull_error *error, const char *field, const char *format, ...) {
+    if (error == NULL)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    int used = snprintf(error->message, sizeof error->message, "%s ", field);
+    if (used > 0 && (size_t)used < sizeof error->message)
+        vsnprintf(error->message + used, sizeof error->message - (size_t)used, format, arguments);
+    va_end(arguments);
+    error->field = field;
 }
 
 const char *duration_text(lull_duration duration, char *buffer, size_t size) {

@@ -7,9 +7,11 @@
 
 #include <lull/base.h>
 
-/* Fills `error` (may be NULL) with the field and a formatted sentence about it; returns LULL_EINVAL. */
-__attribute__((format(printf, 3, 4))) int invalid(struct lull_error *error, const char *field,
-                                                  const char *format, ...);
+/* Fills `error` (may be NULL) with the field and a formatted sentence about it. */
+__attribute__((format(printf, 3, 4))) void
+complain_about(struct lull_error *error, const char *field, const char *format, ...);
+/* The same, as the value to return; seen to be an error even by who does not look into the function. */
+#define invalid(...) (complain_about(__VA_ARGS__), LULL_EINVAL)
 
 /* LULL_OK, or LULL_EINVAL with a message that names the field, its value and the bounds (both included). Durations are
  * told as people write them ("1.5s"); a NaN is in no range. */

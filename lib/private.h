@@ -1,5 +1,5 @@
 /* What the library's own files call each other's functions, and what the linker calls them: in the static library every
- * name is visible, and a program may well have an `invalid` or a `window_init` of its own. ./test purity checks that
+ * name is visible, and a program may well have a `check_number` or a `window_init` of its own. ./test purity checks that
  * all names begin with lull_. */
 #ifndef LULL_LIB_PRIVATE_H
 #define LULL_LIB_PRIVATE_H
@@ -23,11 +23,11 @@
 #define bulkhead_hand_over lull_private_bulkhead_hand_over
 #define bulkhead_queue lull_private_bulkhead_queue
 #define bulkhead_reset lull_private_bulkhead_reset
+#define complain_about lull_private_complain_about
 #define check_duration lull_private_check_duration
 #define check_integer lull_private_check_integer
 #define check_number lull_private_check_number
 #define duration_text lull_private_duration_text
-#define invalid lull_private_invalid
 #define window_init lull_private_window_init
 #define window_move lull_private_window_move
 #define window_resize lull_private_window_resize
