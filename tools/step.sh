@@ -95,7 +95,8 @@ meson_tests() {
 }
 
 # Runs the scripts of tests/e2e with the program $LULL, some at a time, for they mostly wait. What each has said is left in
-# FOLDER/NAME.log, and its exit code in FOLDER/NAME.code.
+# FOLDER/NAME.log, and its exit code in FOLDER/NAME.code. A job in the background ignores SIGINT, and so would all that it
+# starts: hence --default-signal. A script that hangs has failed.
 # run_e2e FOLDER
 run_e2e() {
     rm -rf "$1"
@@ -103,7 +104,7 @@ run_e2e() {
     for script in tests/e2e/*.sh; do
         [ "$script" = tests/e2e/harness.sh ] || basename "$script" .sh
     done | xargs -P $(($(nproc) * 2)) -I NAME bash -c \
-        'bash "tests/e2e/$1.sh" >"$0/$1.log" 2>&1; echo $? >"$0/$1.code"' "$1" NAME
+        'timeout 300 env --default-signal bash "tests/e2e/$1.sh" >"$0/$1.log" 2>&1; echo $? >"$0/$1.code"' "$1" NAME
 }
 
 # C files of ours, by git or, in a copy without git, by name.
