@@ -45,7 +45,7 @@ static void tell(const char *name, uint64_t number) {
     setenv(name, text, 1);
 }
 
-/* In the child. `report` carries errno to lull if exec fails, and closes by itself if it does not. */
+/* In the child. `report` carries errno to lull if exec fails, and closes by itself otherwise. */
 static _Noreturn void become_command(const struct stage *stage, const struct attempt_order *order,
                                      bool lend, int report) {
     setpgid(0, 0);
@@ -101,8 +101,8 @@ void stop_here(void) {
     sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-/* The command was stopped: so is lull, that the shell may have its terminal. A command that somebody stops by hand
- * where there is no terminal stays their affair. */
+/* The command was stopped: so is lull, that the shell may have its terminal. A command that
+ * somebody stops by hand where there is no terminal stays their affair. */
 static void stop_along(struct attempt *attempt) {
     const struct terminal *terminal = &attempt->stage->terminal;
     if (!terminal->present && !attempt->suspended)

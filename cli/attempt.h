@@ -2,7 +2,7 @@
  *
  *   RUNNING   until it ends, or its time is up: SIGTERM to it and all it has started
  *   ASKED     until all are gone, or the grace is over: SIGKILL
- *   FORCED    until all are gone, or LAST_PATIENCE is over: what the kernel will not kill is left behind
+ *   FORCED    until all are gone, or LAST_PATIENCE is over: what will not die is left behind
  *
  * Signals that reach lull meanwhile are passed on to the command's process group.
  */
@@ -34,8 +34,9 @@ struct attempt_order {
 };
 
 struct ending {
-    int code; /* as a shell has it: 0 … 255, 128 + N if signal N killed it, 126 or 127 if it could not be run; 124 if
-                      lull killed it */
+    /* As a shell has it: 128 + N if signal N killed it, 126 or 127 if it could not be run; and
+     * 124 if lull killed it. */
+    int code;
     int killed_by; /* the signal; 0: it exited */
     int error;     /* errno, if it could not be run */
     bool timed_out;

@@ -30,7 +30,8 @@ static bool read_process(const char *name, struct process *process) {
     size_t length = fread(text, 1, sizeof text - 1, file);
     fclose(file);
     text[length] = '\0';
-    /* "42 (name) S 1 42 …": the name may hold blanks and brackets, so what follows its last one counts. */
+    /* "42 (name) S 1 42 …": the name may hold blanks and brackets, so what follows its last one
+     * counts. */
     const char *after = strrchr(text, ')');
     *process = (struct process){.pid = (pid_t)strtol(name, NULL, 10)};
     return after != NULL &&

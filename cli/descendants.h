@@ -1,8 +1,8 @@
 /* Everything a command has started, wherever it went.
  *
- * A process group catches most of it. What has left the group (setsid, a shell with job control) is found by its parents in
- * /proc: lull is made the subreaper, so that an orphan among its descendants becomes its child and not init's.
- * Where there is no /proc, the group is all there is.
+ * A process group catches most of it. What has left the group (setsid, a shell with job control) is
+ * found by its parents in /proc: lull is made the subreaper, so that an orphan among its
+ * descendants becomes its child and not init's. Where there is no /proc, the group is all there is.
  */
 #ifndef CLI_DESCENDANTS_H
 #define CLI_DESCENDANTS_H
@@ -18,7 +18,8 @@ struct descendants {
 void descendants_init(struct descendants *descendants);
 void descendants_clean_up(struct descendants *descendants);
 
-/* Sends a signal to the group and to every other descendant (0: none is sent). How many are alive; zombies are not. */
+/* Sends a signal to the group and to every other descendant (0: none is sent). How many are alive;
+ * zombies are not. */
 size_t descendants_signal(const struct descendants *descendants, pid_t group, int signal);
 
 #endif

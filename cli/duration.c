@@ -23,7 +23,8 @@ static bool find_unit(const char *text, size_t length, size_t *index) {
     return false;
 }
 
-/* `digits` are what follows the point; each is worth a tenth of the one before. Past a nanosecond they are worth nothing. */
+/* `digits` are what follows the point; each is worth a tenth of the one before. Past a nanosecond
+ * they are worth nothing. */
 static lull_duration fraction(const char *digits, size_t count, lull_duration unit) {
     lull_duration sum = 0;
     for (size_t i = 0; i < count; i++) {

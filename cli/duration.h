@@ -1,7 +1,7 @@
 /* Durations as people write them.
  *
- *   500ms   2s   5m   1h   1h30m   1.5s       units ns us ms s m h d, each at most once, largest first
- *   0                                         the only one that needs no unit
+ *   500ms  2s  5m  1h  1h30m  1.5s    units ns us ms s m h d, each at most once, largest first
+ *   0                                 the only one that needs no unit
  */
 #ifndef CLI_DURATION_H
 #define CLI_DURATION_H

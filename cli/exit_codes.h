@@ -10,7 +10,8 @@ struct exit_codes {
     uint64_t bits[4]; /* one for each of 0 … 255 */
 };
 
-/* Adds the codes of a list to the set. Code 0 is refused: it is success, neither to be retried nor a failure. */
+/* Adds the codes of a list to the set. Code 0 is refused: it is success, neither to be retried nor
+ * a failure. */
 bool exit_codes_add(struct exit_codes *codes, const char *list, struct problem *problem);
 
 bool exit_codes_has(const struct exit_codes *codes, int code);

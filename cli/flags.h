@@ -1,6 +1,8 @@
 /* Flags of a command: one table makes the parser, the help and the suggestions.
  *
- *   --name VALUE, --name=VALUE, --switch, -q      up to the first word that is not a flag, or past a `--`
+ *   --name VALUE, --name=VALUE, --switch, -q
+ *
+ * They end at the first word that is not a flag, or after a `--`.
  */
 #ifndef CLI_FLAGS_H
 #define CLI_FLAGS_H
@@ -15,12 +17,13 @@ struct flag {
     char letter;       /* the short form; 0: none */
     const char *value; /* what the help calls its value; NULL: it takes none */
     const char *help;  /* lines are broken by '\n' */
-    /* Keeps the value (borrowed; NULL if the flag takes none), or says in `problem` what would be right. */
+    /* Keeps the value (borrowed; NULL if the flag takes none), or says in `problem` what would be
+     * right. */
     bool (*set)(void *options, const char *value, struct problem *problem);
 };
 
-/* Reads flags from arguments[0 … count-1] into `options`. The number of arguments read, or -1 and a problem that names the flag,
- * the value and what would be right. */
+/* Reads flags from arguments[0 … count-1] into `options`. The number of arguments read, or -1 and a
+ * problem that names the flag, the value and what would be right. */
 int flags_parse(const struct flag *flags, size_t flag_count, void *options, int count,
                 char **arguments, struct problem *problem);
 

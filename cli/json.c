@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* How many bytes the UTF-8 character at `text` has; 0 if it is not one. Overlong forms, surrogates and code points past
- * U+10FFFF are not. */
+/* How many bytes the UTF-8 character at `text` has; 0 if it is not one. Overlong forms, surrogates
+ * and code points past U+10FFFF are not. */
 static size_t character_length(const unsigned char *text) {
     static const struct form {
         unsigned char first, last; /* of the first byte */

@@ -5,7 +5,8 @@
 #include <lull/base.h>
 #include <stdio.h>
 
-/* A string with its quotes. What is not UTF-8 becomes U+FFFD, so that the line can be read back whatever a command is called. */
+/* A string with its quotes. What is not UTF-8 becomes U+FFFD, so that the line can be read back
+ * whatever a command is called. */
 void print_json_string(FILE *stream, const char *text);
 
 /* Milliseconds, with three decimals. */

@@ -3,8 +3,10 @@
  *   lull: attempt 1 of 5 failed (exit 7) after 1.2s; retrying in 180ms
  *   lull: gave up after 5 attempts in 3.1s: all attempts are spent
  *
- *   {"lull":"attempt","attempt":1,"of":5,"exit":7,…}          each line begins so: the command may write to stderr, too
+ *   {"lull":"attempt","attempt":1,"of":5,"exit":7,…}
  *   {"lull":"end","attempts":5,"exit":7,…}
+ *
+ * Each line of JSON begins with "lull", for the command may write to stderr, too.
  */
 #ifndef CLI_REPORT_H
 #define CLI_REPORT_H

@@ -1,7 +1,7 @@
 /* lull run: a command under a policy.
  *
- * A loop of its own on lull_admit and lull_complete, in one thread: where it waits, it waits for the command, for signals
- * and for the clock at once (signals_wait).
+ * A loop of its own on lull_admit and lull_complete, in one thread: where it waits, it waits for
+ * the command, for signals and for the clock at once (signals_wait).
  */
 #include "attempt.h"
 #include "command.h"

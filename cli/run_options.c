@@ -241,8 +241,8 @@ bool run_options_parse(struct run_options *options, int count, char **arguments,
     return settle(options, problem);
 }
 
-/* Final unless named in --retry-on: what cannot be executed will not be the next time, and who pressed
- * Ctrl-C does not want it again. */
+/* Final unless named in --retry-on: what cannot be executed will not be the next time, and who
+ * pressed Ctrl-C does not want it again. */
 static bool final_by_default(int code) {
     return code == 126 || code == 127;
 }

@@ -30,11 +30,11 @@ struct run_options {
 extern const struct flag run_flags[];
 extern const size_t run_flag_count;
 
-/* The arguments after the word `run`. False, with a sentence for the user, if they make no sense. */
+/* The arguments after the word `run`. False, with a sentence for the user, if they are wrong. */
 bool run_options_parse(struct run_options *options, int count, char **arguments,
                        struct problem *problem);
 
-/* How an exit code is to be taken. `timed_out`: lull killed the command; `cancelled`: the user did. */
+/* How to take an exit code. `timed_out`: lull killed the command; `cancelled`: the user did. */
 enum lull_class run_options_classify(const struct run_options *options, int code, bool timed_out,
                                      bool cancelled);
 

@@ -1,5 +1,5 @@
-/* Signals as a queue: blocked, and taken one at a time where the program waits. So there is no handler, and no moment
- * in which one could be missed.
+/* Signals as a queue: blocked, and taken one at a time where the program waits. So there is no
+ * handler, and no moment in which one could be missed.
  */
 #ifndef CLI_SIGNALS_H
 #define CLI_SIGNALS_H
@@ -13,8 +13,8 @@ struct signals {
     struct sigaction pipe_before; /* likewise */
 };
 
-/* Takes SIGCHLD and whatever is passed on to a command, but for those that lull was started with ignored (nohup, a job
- * in the background of a script): these stay ignored. */
+/* Takes SIGCHLD and whatever is passed on to a command, but for those that lull was started with
+ * ignored (nohup, a job in the background of a script): these stay ignored. */
 void signals_take(struct signals *signals);
 
 /* In the child, before exec: everything as lull was started with. */

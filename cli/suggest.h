@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* How many letters must be added, removed, changed or swapped with a neighbour to make `one` the `other`. Names longer than 31
- * letters are as far apart as can be. */
+/* How many letters must be added, removed, changed or swapped with a neighbour to make `one` the
+ * `other`. Names longer than 31 letters are as far apart as can be. */
 size_t edit_distance(const char *one, const char *other);
 
 /* Keeps the nearest of the names it is shown.

@@ -1,8 +1,9 @@
 /* The terminal, lent to the command.
  *
- * The command has a process group of its own, so that it can be killed with its children. Only the foreground group may read
- * from a terminal and gets its Ctrl-C and Ctrl-Z: so while the command runs, that is its group. Nothing is lent if stdin is
- * no terminal, or if lull is in the background itself.
+ * The command has a process group of its own, so that it can be killed with its children. Only the
+ * foreground group may read from a terminal and gets its Ctrl-C and Ctrl-Z: so while the command
+ * runs, that is its group. Nothing is lent if stdin is no terminal, or if lull is in the background
+ * itself.
  */
 #ifndef CLI_TERMINAL_H
 #define CLI_TERMINAL_H

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# What the steps of ./test share. Each step is a script that prints TAP: "ok - NAME", "not ok - NAME", "ok - NAME # SKIP why".
+# What the steps of ./test share. Each step is a script that prints TAP: "ok - NAME",
+# "not ok - NAME" or "ok - NAME # SKIP why".
 set -uo pipefail
 # shellcheck source=tools/packages.sh
 . tools/packages.sh
@@ -36,7 +37,7 @@ finish() {
     exit
 }
 
-# Sets a build folder up, again if it was set up otherwise, and builds it. Says only what went wrong.
+# Sets a build folder up, again if it was set up otherwise, and builds it. Tells what went wrong.
 # built FOLDER MESON_OPTION...
 built() {
     local folder=$1 options output
@@ -60,7 +61,8 @@ build() {
     [ "$failures" -eq 0 ] || finish
 }
 
-# The program, the library, the tests and the manuals, for steps that look at them. No check, but the end of the step if it fails.
+# The program, the library, the tests and the manuals, for steps that look at them. No check, but
+# the end of the step if it fails.
 prepare() {
     local output
     output=$(built build -Dtests=enabled -Dman=enabled 2>&1) || {
@@ -94,9 +96,10 @@ meson_tests() {
     rm -f "$log" "$log.results"
 }
 
-# Runs the scripts of tests/e2e with the program $LULL, some at a time, for they mostly wait. What each has said is left in
-# FOLDER/NAME.log, and its exit code in FOLDER/NAME.code. A job in the background ignores SIGINT, and so would all that it
-# starts: hence --default-signal. A script that hangs has failed.
+# Runs the scripts of tests/e2e with the program $LULL, some at a time, for they mostly wait. What
+# each has said is left in FOLDER/NAME.log, and its exit code in FOLDER/NAME.code. A job in the
+# background ignores SIGINT, and so would all that it starts: hence --default-signal. A script that
+# hangs has failed.
 # run_e2e FOLDER
 run_e2e() {
     rm -rf "$1"

@@ -2,7 +2,8 @@
 # lull run: a command that takes too long is killed, with everything it has started.
 . "$(dirname "$0")/harness.sh"
 
-# A family: a child, one that has left the process group, a grandchild, an orphan. Their pids go to the file `pids`.
+# A family: a child, one that has left the process group, a grandchild, an orphan. Their pids go to
+# the file `pids`.
 cat >family <<'END'
 #!/bin/bash
 [ "$1" = deaf ] && trap '' TERM        # inherited by all below
@@ -26,7 +27,8 @@ lull run --attempts 1 --deadline 100ms -- sleep 1000
 is 'deadline: 124' 124 "$code"
 like 'deadline: says so' 'attempt 1 of 1 failed \(killed at the deadline\) after' "$err"
 
-# The same with longer and longer limits, until the command gets as far as its last word before one: a busy machine is no failure.
+# The same with longer and longer limits, until the command gets as far as its last word before one:
+# a busy machine is no failure.
 # eventually LIMIT_FLAG FLAG... -- CMD ARG...
 eventually() {
     local flag=$1 limit
