@@ -147,7 +147,8 @@ static void pause_until(struct world *world, uint32_t index, lull_time at) {
     schedule(world, at, EVENT_RESUME, index, call->serial, 0);
 }
 
-static void woken(struct lull_waiter *waiter) {
+/* A place at the bulkhead was handed over. */
+void client_woken(struct lull_waiter *waiter) {
     struct call *call = waiter->context;
     schedule(call->world, call->world->now, EVENT_SETTLE, call->index, call->serial, 0);
 }
@@ -188,7 +189,6 @@ static void decide(struct world *world, uint32_t index, struct lull_verdict verd
 
 void client_try(struct world *world, uint32_t index) {
     struct call *call = call_at(world, index);
-    call->waiter = (struct lull_waiter){.wake = woken, .context = call};
     decide(world, index, lull_admit_or_wait(call->guard, &call->ticket, &call->waiter, world->now));
 }
 

@@ -158,6 +158,7 @@ static bool next_slot(struct queue *queue) {
         return false;
     while (node != NOTHING) {
         uint32_t next = queue->nodes[node].next;
+        __builtin_prefetch(&queue->nodes[next == NOTHING ? 0 : next]);
         heap_push(queue, &queue->nodes[node].event);
         queue->nodes[node].next = queue->free;
         queue->free = node;

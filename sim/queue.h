@@ -39,5 +39,9 @@ void queue_clean_up(struct queue *queue);
 void queue_push(struct queue *queue, struct event event);
 /* The next event; false if there is none. */
 bool queue_pop(struct queue *queue, struct event *event);
+/* What probably comes next, or NULL if nobody knows yet. */
+static inline const struct event *queue_peek(const struct queue *queue) {
+    return queue->heap_count > 0 ? &queue->heap[0] : NULL;
+}
 
 #endif

@@ -57,6 +57,13 @@ static void happen(struct world *world, const struct event *event) {
     }
 }
 
+/* Calls are many and come in no order; fetching the next one while this one is at work hides most of the way to memory. */
+static void look_ahead(struct world *world) {
+    const struct event *next = queue_peek(&world->queue);
+    if (next != NULL && (next->kind == EVENT_RESUME || next->kind == EVENT_TIMEOUT))
+        __builtin_prefetch(call_at(world, next->subject));
+}
+
 static void start(struct world *world) {
     for (uint32_t i = 0; i < world->scenario->service_count; i++)
         service_start(world, i);
@@ -76,6 +83,7 @@ int sim_run(const struct sim_scenario *scenario, uint32_t policy, uint64_t seed,
     struct event event;
     for (uint64_t count = 1; queue_pop(&world->queue, &event) && event.at <= world->end; count++) {
         world->now = event.at;
+        look_ahead(world);
         happen(world, &event);
         if (count % PROGRESS_EVERY == 0 && progress != NULL)
             progress(context, (double)world->now / (double)world->end);

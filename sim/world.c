@@ -19,9 +19,10 @@ static bool add_page(struct world *world) {
     if (pages == NULL)
         return false;
     world->call_pages = pages;
-    pages[count] = calloc(PAGE, sizeof(struct call));
+    pages[count] = aligned_alloc(64, PAGE * sizeof(struct call));
     if (pages[count] == NULL)
         return false;
+    memset(pages[count], 0, PAGE * sizeof(struct call));
     world->call_pages_count++;
     return true;
 }
@@ -46,7 +47,8 @@ uint32_t call_new(struct world *world) {
                           .group = NOBODY,
                           .user = NOBODY,
                           .parent = NOBODY,
-                          .state = CALL_PAUSED};
+                          .state = CALL_PAUSED,
+                          .waiter = {.wake = client_woken, .context = call}};
     return index;
 }
 
