@@ -17,6 +17,13 @@ static inline void budget_move(struct lull_budget *budget, lull_time now) {
         window_move(&budget->window, now, &budget->earned, 1, budget->starts, &budget->expired);
 }
 
+/* How long until asking again may help: the floor's next token, or else a slice of the window. */
+static inline lull_duration budget_pause(const struct lull_budget *budget) {
+    if (load(&budget->has_floor))
+        return load(&budget->floor.interval);
+    return LULL_BUDGET_WINDOW / LULL_BUDGET_SLICES;
+}
+
 static inline void budget_deposit(struct lull_budget *budget, lull_time now) {
     budget_move(budget, now);
     /* Release: the guard counts a retry before its success. */

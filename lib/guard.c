@@ -33,7 +33,7 @@ enum {
     HOLDS_TOKEN = 8,
     IS_WAITING = 16,
 };
-enum { CALL_IDEMPOTENT = 1, CALL_NOT_THE_EDGE = 2 };
+enum { CALL_IDEMPOTENT = 1, CALL_NOT_THE_EDGE = 2, CALL_PAYS_AT_ADMISSION = 4 };
 
 /* ---- configuration ---- */
 
@@ -158,15 +158,21 @@ void lull_call_begin(const struct lull_guard *guard, struct lull_call *call,
                      const struct lull_call_options *options, uint64_t seed, lull_time now) {
     lull_duration deadline = load(&guard->deadline);
     uint8_t flags = 0;
-    if (options != NULL) {
+    struct lull_call_options none = {0};
+    if (options == NULL) {
+        options = &none;
+    } else {
         if (options->deadline != 0)
             deadline = options->deadline == LULL_NONE ? LULL_NEVER : most(options->deadline, 0);
         flags = (uint8_t)((options->idempotent ? CALL_IDEMPOTENT : 0) |
-                          (options->not_the_edge ? CALL_NOT_THE_EDGE : 0));
+                          (options->not_the_edge ? CALL_NOT_THE_EDGE : 0) |
+                          (options->pays_at_admission ? CALL_PAYS_AT_ADMISSION : 0));
     }
     *call = (struct lull_call){
         .random = seed,
         .deadline = deadline == LULL_NEVER ? LULL_NEVER : add_saturated(now, deadline),
+        .previous = options->previous_delay,
+        .attempt = options->attempts_made,
         .flags = flags,
     };
 }
@@ -239,6 +245,26 @@ static struct lull_verdict refuse_full(struct lull_guard *guard, struct lull_cal
     return refuse(guard, LULL_POLICY_BULKHEAD, reason, now);
 }
 
+/* A retry that was planned without being paid for. Asked last, for a token that was taken cannot be given back. */
+static bool pay(struct lull_guard *guard, const struct lull_call *call, uint32_t without,
+                lull_time now) {
+    return !(call->flags & CALL_PAYS_AT_ADMISSION) || call->attempt == 0 ||
+           (without & LULL_WITHOUT_BUDGET) || lull_budget_withdraw(&guard->budget, now);
+}
+
+static void leave(struct lull_guard *guard, struct lull_call *call) {
+    if (call->held & HOLDS_BULKHEAD && !bulkhead_leave(&guard->bulkhead))
+        bulkhead_hand_over(&guard->bulkhead);
+}
+
+static struct lull_verdict refuse_unpaid(struct lull_guard *guard, struct lull_call *call,
+                                         lull_time now) {
+    leave(guard, call);
+    give_back(guard, call, now);
+    return refuse(guard, LULL_POLICY_BUDGET, LULL_REASON_BUDGET_SPENT,
+                  add_saturated(now, budget_pause(&guard->budget)));
+}
+
 __attribute__((always_inline)) static inline struct lull_verdict
 admit(struct lull_guard *guard, struct lull_call *call, struct lull_waiter *waiter, lull_time now) {
     uint32_t without = load(&guard->without);
@@ -277,6 +303,8 @@ admit(struct lull_guard *guard, struct lull_call *call, struct lull_waiter *wait
         }
         call->held |= HOLDS_BULKHEAD;
     }
+    if (!pay(guard, call, without, now))
+        return refuse_unpaid(guard, call, now);
     return go(guard, call, now);
 }
 
@@ -300,6 +328,8 @@ struct lull_verdict lull_settle(struct lull_guard *guard, struct lull_call *call
     lull_time not_before = load(&guard->not_before);
     if (in_time && now >= not_before) {
         call->held |= HOLDS_BULKHEAD;
+        if (!pay(guard, call, load(&guard->without), now))
+            return refuse_unpaid(guard, call, now);
         return go(guard, call, now);
     }
     if (inside)
@@ -311,11 +341,6 @@ struct lull_verdict lull_settle(struct lull_guard *guard, struct lull_call *call
 }
 
 /* ---- completion ---- */
-
-static void leave(struct lull_guard *guard, struct lull_call *call) {
-    if (call->held & HOLDS_BULKHEAD && !bulkhead_leave(&guard->bulkhead))
-        bulkhead_hand_over(&guard->bulkhead);
-}
 
 /* Successes are counted by the budget's deposits, so that the common case costs one step less. First tries follow
  * from the rest. A retry is counted as such before its outcome is, and read after it: while others count, the difference
@@ -438,7 +463,7 @@ static struct lull_verdict retry(struct lull_guard *guard, struct lull_call *cal
     lull_time at = next_attempt(guard, call, outcome.class_ == LULL_THROTTLED, now);
     if (at >= call->deadline)
         return stop(guard, LULL_POLICY_DEADLINE, LULL_REASON_DEADLINE_TOO_NEAR);
-    if (!(load(&guard->without) & LULL_WITHOUT_BUDGET) &&
+    if (!(load(&guard->without) & LULL_WITHOUT_BUDGET) && !(call->flags & CALL_PAYS_AT_ADMISSION) &&
         !lull_budget_withdraw(&guard->budget, now))
         return stop(guard, LULL_POLICY_BUDGET, LULL_REASON_BUDGET_SPENT);
     return (struct lull_verdict){LULL_RETRY, LULL_POLICY_RETRY,

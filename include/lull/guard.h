@@ -103,13 +103,20 @@ struct lull_call_options {
     bool idempotent; /* an unknown outcome may be retried */
     bool
         not_the_edge; /* the request came with Lull-Attempt: somebody upstream retries, so we do not */
+    /* Retries are paid for when they start, not when they are planned. For calls whose delays are
+     * longer than the budget's memory, as those of a durable queue: an empty budget is then a NO at
+     * admission, until there is a token again, and never ends the call. */
+    bool pays_at_admission;
+    /* A call that goes on after others of its attempts, made before a restart, say. */
+    uint32_t attempts_made;
+    lull_duration previous_delay; /* before the last of them */
 };
 
 struct lull_call {      /* private, but for what the comments say */
     uint64_t random;    /* its generator's state */
     lull_time deadline; /* readable: LULL_NEVER if none */
     lull_time attempt_began;
-    lull_duration previous; /* delay */
+    lull_duration previous; /* readable: delay before the attempt to come, or made last */
     uint32_t attempt;       /* readable: number of the attempt being made or made last, from 1 */
     uint32_t permit;
     uint8_t held;
