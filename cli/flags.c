@@ -62,7 +62,7 @@ static int parse_one(const struct flag *flags, size_t flag_count, void *options,
         problem_say(problem, "--%s takes no value", flag->name);
         return -1;
     }
-    if (flag->value != NULL && typed.value == NULL) {
+    if (flag->value != NULL && typed.value == NULL && flag->value[0] != '[') {
         if (count < 2) {
             problem_say(problem, "--%s needs a value: --%s %s", flag->name, flag->name,
                         flag->value);

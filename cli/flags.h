@@ -13,11 +13,13 @@
 #include <stdio.h>
 
 struct flag {
-    const char *name;  /* without its dashes */
-    char letter;       /* the short form; 0: none */
-    const char *value; /* what the help calls its value; NULL: it takes none */
-    const char *help;  /* lines are broken by '\n' */
-    /* Keeps the value (borrowed; NULL if the flag takes none), or says in `problem` what would be
+    const char *name; /* without its dashes */
+    char letter;      /* the short form; 0: none */
+    /* What the help calls its value; NULL: it takes none. "[D]": it may have one, written with a
+     * '=', for else the next word would be taken for it. */
+    const char *value;
+    const char *help; /* lines are broken by '\n' */
+    /* Keeps the value (borrowed; NULL if the flag has none), or says in `problem` what would be
      * right. */
     bool (*set)(void *options, const char *value, struct problem *problem);
 };

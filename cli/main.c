@@ -13,6 +13,12 @@ static void help_help(FILE *stream);
 static void version_help(FILE *stream);
 
 const struct command commands[] = {
+    {"serve", "accept events and deliver them, whatever happens", serve_command, serve_help},
+    {"check", "look whether a configuration, or a store, is fine", check_command, check_help},
+    {"send", "hand an event to a running server", send_command, send_help},
+    {"dest", "destinations: list, add, change, pause, resume, remove", dest_command, dest_help},
+    {"event", "what became of events", event_command, event_help},
+    {"dlq", "dead letters: list, show, replay, drop", dlq_command, dlq_help},
     {"run", "run a command, and again while it fails and a policy allows", run_command, run_help},
     {"storm", "simulate an outage under retry policies, before it happens", storm_command,
      storm_help},

@@ -166,9 +166,6 @@ static int check_directives(const char *text, size_t length, struct reader_error
 
 int document_open(yaml_document_t *document, const char *text, size_t length,
                   struct reader_error *error) {
-    if (length > READER_LONGEST)
-        return refuse(error, 0, "is longer than %d KiB, too long for a file of settings",
-                      READER_LONGEST / 1024);
     int result = check_directives(text, length, error);
     if (result == LULL_OK)
         result = check_events(text, length, error);

@@ -27,7 +27,8 @@
  * Built on libyaml itself: libcyaml, which reads into structs too, cannot tell the line of a
  * value that is well-formed YAML but wrong.
  *
- * Nothing stays allocated and nothing is kept between calls; any thread may read.
+ * Nothing stays allocated but lists on the heap, which are the caller's, and nothing is kept
+ * between calls; any thread may read.
  */
 #ifndef CONFIG_READER_H
 #define CONFIG_READER_H
@@ -62,6 +63,16 @@ enum field_kind {
     FIELD_MAP,      /* a struct: a map, by `schema` */
     FIELD_LIST,     /* an array of `entry` (a map or one value), and a uint32_t count of them */
     FIELD_CUSTOM,   /* one value, read by `read` */
+    FIELD_LOOKUP,   /* one value, read by `look_up` */
+    /* A pointer (at .offset) to `entry`s on the heap, and a uint32_t count of them; at most `highest`. The caller
+     * frees it; after an error there is nothing to free. */
+    FIELD_HEAP_LIST,
+    /* A map whose keys are free: an array of structs by `schema`, of which the first field takes the
+     * key and the second its value, and a uint32_t count of them. */
+    FIELD_PAIRS,
+    /* The fields of `schema`, as if they stood here: their keys are keys of this map. Its prepare
+     * and check are not called. */
+    FIELD_INCLUDE,
 };
 
 struct choice {
@@ -71,8 +82,14 @@ struct choice {
 
 struct schema;
 
+/* The reader at work, for the functions of a schema. */
+struct reader;
+
 /* Reads `text` into `member`; or false, and `message` says what is wrong with it. */
 typedef bool field_read_fn(const char *text, void *member, char *message, size_t size);
+
+/* The same for what depends on more than the text, see reader_context; or reader_wrong(reader, "", …). */
+typedef bool field_look_up_fn(struct reader *reader, const char *text, void *member);
 
 /* Where a member is. */
 #define PLACE(type, member) .offset = offsetof(type, member), .size = sizeof(((type *)0)->member)
@@ -80,8 +97,10 @@ typedef bool field_read_fn(const char *text, void *member, char *message, size_t
 struct field {
     const char *key;
     enum field_kind kind;
-    bool required;       /* and a text not empty */
-    bool none;           /* "none" may be written, too; it is stored as -1 (LULL_NONE) */
+    bool required; /* and a text not empty */
+    /* "none" may be written, too. It is stored as -1 (LULL_NONE); of a map, by setting `bit` in the
+     * uint32_t at `count`, which the map itself clears. */
+    bool none;
     size_t offset, size; /* PLACE(…) */
     /* Bounds, both included. Of durations, sizes, integers, and of a list's length: */
     int64_t lowest, highest; /* highest 0: what the type can hold */
@@ -90,11 +109,10 @@ struct field {
     const struct schema *schema;
     const struct field *entry; /* of a list; its size is one element's */
     size_t count;              /* a list's count: offsetof */
+    uint32_t bit;
     field_read_fn *read;
+    field_look_up_fn *look_up;
 };
-
-/* The reader at work, for the functions of a schema. */
-struct reader;
 
 struct schema {
     const struct field *fields;
@@ -121,14 +139,32 @@ bool reader_wrong(struct reader *reader, const char *key, const char *format, ..
 /* For `check`: the map being checked has that key. */
 bool reader_given(const struct reader *reader, const char *key);
 
+/* For messages: the line of what is at `key`, a path as above. */
+int reader_line(struct reader *reader, const char *key);
+
+/* What the caller gave along. */
+const void *reader_context(const struct reader *reader);
+
 /* Reads `length` bytes of YAML into the struct `object`. `file` is what errors call it. LULL_OK; or
  * LULL_EINVAL or LULL_ENOMEM, with `error` filled and the struct all zero. */
 LULL_MUST_USE int reader_read_text(const char *file, const char *text, size_t length,
                                    const struct schema *schema, void *object,
                                    struct reader_error *error);
 
+/* How to read, where the usual will not do. */
+struct reading {
+    const void *context; /* for the functions of the schema, borrowed */
+    size_t longest;      /* bytes; 0: READER_LONGEST */
+};
+LULL_MUST_USE int reader_read_text_as(const struct reading *how, const char *file, const char *text,
+                                      size_t length, const struct schema *schema, void *object,
+                                      struct reader_error *error);
+
 /* The same for a file (a pipe will do); LULL_ESYSTEM if it cannot be read. */
 LULL_MUST_USE int reader_read_file(const char *file, const struct schema *schema, void *object,
                                    struct reader_error *error);
+LULL_MUST_USE int reader_read_file_as(const struct reading *how, const char *file,
+                                      const struct schema *schema, void *object,
+                                      struct reader_error *error);
 
 #endif

@@ -38,6 +38,9 @@ static const struct {
     [FIELD_MAP] = {"a map of keys", ""},
     [FIELD_LIST] = {"a list", ""},
     [FIELD_CUSTOM] = {"a value", ""},
+    [FIELD_LOOKUP] = {"a value", ""},
+    [FIELD_HEAP_LIST] = {"a list", ""},
+    [FIELD_PAIRS] = {"a map of keys", ""},
 };
 
 const char *value_noun(enum field_kind kind) {

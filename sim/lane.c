@@ -19,7 +19,7 @@ void lane_add(struct world *world, uint32_t index, bool fresh) {
     struct lane *lane = &world->groups[call->group].lanes[call->instance];
     call->state = CALL_IN_LANE;
     call_list_push(world, fresh ? &lane->fresh : &lane->old, index);
-    lane_run(world, lane_number(world, call));
+    sim_lane_run(world, lane_number(world, call));
 }
 
 /* The guard said no: nobody of this lane asks before its time. */
@@ -33,7 +33,7 @@ static void move_clock(struct world *world, struct lane *lane, uint32_t number,
         schedule(world, lane->clock, EVENT_LANE, number, 0, 0);
 }
 
-void lane_run(struct world *world, uint32_t number) {
+void sim_lane_run(struct world *world, uint32_t number) {
     struct lane *lane = lane_at(world, number);
     while (world->now >= lane->clock && lane->inside < lane->ramp.window &&
            lane->fresh.count + lane->old.count > 0) {

@@ -1,10 +1,9 @@
 #include "policy.h"
 
-#include "units.h"
+#include "guard.h"
 #include "words.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,114 +14,6 @@ enum {
 
 /* ---- YAML ---- */
 
-#define MOST_TOKENS INT64_C(1000000000)
-#define SHORTEST LULL_MICROSECOND
-#define LONGEST LULL_DAY
-
-static bool read_preset(const char *text, void *member, char *message, size_t size) {
-    struct lull_guard_config *guard = member;
-    struct names names = names_for(text);
-    const struct lull_guard_config *preset = lull_preset(text);
-    if (preset != NULL) {
-        *guard = *preset;
-        return true;
-    }
-    for (size_t i = 0; lull_preset_name(i) != NULL; i++)
-        names_offer(&names, lull_preset_name(i));
-    char quoted[QUOTE_SIZE], advice[500];
-    snprintf(message, size, "there is no preset %s; %s", quote(text, quoted),
-             names_advice(&names, advice, sizeof advice));
-    return false;
-}
-
-/* A bucket counts whole tokens: 100/m stays 100 a minute, it is not 1.67 a second. */
-static bool read_bucket_rate(const char *text, void *member, char *message, size_t size) {
-    struct lull_bucket_config *bucket = member;
-    char quoted[QUOTE_SIZE];
-    double count;
-    lull_duration per;
-    if (!rate_parse(text, &count, &per))
-        snprintf(message, size, "%s is not a rate; write for example " RATE_FORMS,
-                 quote(text, quoted));
-    else if (count < 1 || count > (double)MOST_TOKENS || count != floor(count))
-        snprintf(message, size, "%s is out of range; it must be a whole number from 1 to %lld",
-                 quote(text, quoted), (long long)MOST_TOKENS);
-    else {
-        bucket->rate = (int64_t)count;
-        bucket->per = per;
-        return true;
-    }
-    return false;
-}
-
-static const struct field budget_fields[] = {
-    {"ratio", FIELD_NUMBER, PLACE(struct lull_budget_config, ratio), .none = true, .least = 0.001,
-     .most = 1000},
-    {"window", FIELD_DURATION, PLACE(struct lull_budget_config, window), .lowest = LULL_MILLISECOND,
-     .highest = LONGEST},
-    {"cap_seconds", FIELD_NUMBER, PLACE(struct lull_budget_config, cap_seconds), .none = true,
-     .least = 0.001, .most = 86400},
-    {"floor", FIELD_INTEGER, PLACE(struct lull_budget_config, floor), .none = true, .lowest = 1,
-     .highest = 1000000},
-};
-static const struct schema budget_schema = SCHEMA(struct lull_budget_config, budget_fields);
-
-static const struct field breaker_fields[] = {
-    {"by_count", FIELD_FLAG, PLACE(struct lull_breaker_config, by_count)},
-    {"window", FIELD_DURATION, PLACE(struct lull_breaker_config, window),
-     .lowest = LULL_MILLISECOND, .highest = LONGEST},
-    {"slices", FIELD_INTEGER, PLACE(struct lull_breaker_config, slices), .lowest = 2,
-     .highest = LULL_BREAKER_MAX_SLICES},
-    {"calls", FIELD_INTEGER, PLACE(struct lull_breaker_config, calls), .lowest = 1,
-     .highest = LULL_BREAKER_MAX_CALLS},
-    {"minimum_calls", FIELD_INTEGER, PLACE(struct lull_breaker_config, minimum_calls), .lowest = 1,
-     .highest = 1000000},
-    {"failure_rate", FIELD_NUMBER, PLACE(struct lull_breaker_config, failure_rate), .least = 0.001,
-     .most = 1},
-    {"slow_rate", FIELD_NUMBER, PLACE(struct lull_breaker_config, slow_rate), .least = 0.001,
-     .most = 1},
-    {"slow_call", FIELD_DURATION, PLACE(struct lull_breaker_config, slow_call), .none = true,
-     .lowest = SHORTEST, .highest = LONGEST},
-    {"open_time", FIELD_DURATION, PLACE(struct lull_breaker_config, open_time), .lowest = SHORTEST,
-     .highest = LONGEST},
-    {"open_max", FIELD_DURATION, PLACE(struct lull_breaker_config, open_max), .lowest = SHORTEST,
-     .highest = LONGEST},
-    {"open_growth", FIELD_NUMBER, PLACE(struct lull_breaker_config, open_growth), .least = 1,
-     .most = 1000},
-    {"open_jitter", FIELD_NUMBER, PLACE(struct lull_breaker_config, open_jitter), .none = true,
-     .least = 0.001, .most = 0.999},
-    {"probes", FIELD_INTEGER, PLACE(struct lull_breaker_config, probes), .lowest = 1,
-     .highest = LULL_BREAKER_MAX_PROBES},
-    {"lease", FIELD_DURATION, PLACE(struct lull_breaker_config, lease), .lowest = SHORTEST,
-     .highest = LONGEST},
-};
-static const struct schema breaker_schema = SCHEMA(struct lull_breaker_config, breaker_fields);
-
-static const struct field bucket_fields[] = {
-    {"capacity", FIELD_INTEGER, PLACE(struct lull_bucket_config, capacity), .lowest = 1,
-     .highest = MOST_TOKENS},
-    {"rate", FIELD_CUSTOM, .size = sizeof(struct lull_bucket_config), .read = read_bucket_rate},
-};
-static const struct schema bucket_schema = SCHEMA(struct lull_bucket_config, bucket_fields);
-
-static const struct field bulkhead_fields[] = {
-    {"limit", FIELD_INTEGER, PLACE(struct lull_bulkhead_config, limit), .lowest = 1,
-     .highest = LULL_BULKHEAD_MAX},
-    {"queue", FIELD_INTEGER, PLACE(struct lull_bulkhead_config, queue), .none = true, .lowest = 1,
-     .highest = LULL_BULKHEAD_MAX},
-};
-static const struct schema bulkhead_schema = SCHEMA(struct lull_bulkhead_config, bulkhead_fields);
-
-static const struct choice jitters[] = {
-    {"none", LULL_JITTER_NONE},
-    {"full", LULL_JITTER_FULL},
-    {"equal", LULL_JITTER_EQUAL},
-    {"decorrelated", LULL_JITTER_DECORRELATED},
-    {"additive", LULL_JITTER_ADDITIVE},
-    {"proportional", LULL_JITTER_PROPORTIONAL},
-    {NULL, 0},
-};
-
 static const struct choice guard_policies[] = {
     {"budget", LULL_WITHOUT_BUDGET},
     {"breaker", LULL_WITHOUT_BREAKER},
@@ -131,80 +22,39 @@ static const struct choice guard_policies[] = {
     {NULL, 0},
 };
 
-static const struct field tier = {
-    .kind = FIELD_DURATION, .size = sizeof(lull_duration), .lowest = SHORTEST, .highest = LONGEST};
-
-#define BACKOFF(member) PLACE(struct sim_policy, guard.retry.backoff.member)
-
 /* The preset first: it fills in what the others then change. */
 static const struct field policy_fields[] = {
-    {"preset", FIELD_CUSTOM, PLACE(struct sim_policy, guard), .read = read_preset},
+    {"preset", FIELD_CUSTOM, PLACE(struct sim_policy, guard), .read = guard_read_preset},
     {"name", FIELD_TEXT, PLACE(struct sim_policy, name), .required = true},
     {"note", FIELD_TEXT, PLACE(struct sim_policy, note)},
-    {"attempts", FIELD_INTEGER, PLACE(struct sim_policy, guard.retry.attempts), .lowest = 1,
-     .highest = 1000},
-    {"base", FIELD_DURATION, BACKOFF(base), .lowest = SHORTEST, .highest = LONGEST},
-    {"cap", FIELD_DURATION, BACKOFF(cap), .lowest = SHORTEST, .highest = LONGEST},
-    {"multiplier", FIELD_NUMBER, BACKOFF(multiplier), .least = 1, .most = 1000},
-    {"jitter", FIELD_CHOICE, BACKOFF(jitter), .choices = jitters},
-    {"jitter_factor", FIELD_NUMBER, BACKOFF(jitter_factor), .least = 0.001, .most = 1},
-    {"tiers", FIELD_LIST, BACKOFF(tiers), .entry = &tier, .lowest = 1,
-     .count = offsetof(struct sim_policy, guard.retry.backoff.tier_count)},
+    {NULL, FIELD_INCLUDE, PLACE(struct sim_policy, guard.retry), .schema = &guard_retry_schema},
     {"deadline", FIELD_DURATION, PLACE(struct sim_policy, guard.retry.deadline), .none = true,
-     .lowest = SHORTEST, .highest = LONGEST},
+     .lowest = GUARD_SHORTEST, .highest = GUARD_LONGEST},
     {"attempt_timeout", FIELD_DURATION, PLACE(struct sim_policy, guard.retry.attempt_timeout),
-     .none = true, .lowest = SHORTEST, .highest = LONGEST},
-    {"retry_after_cap", FIELD_DURATION, PLACE(struct sim_policy, guard.retry.retry_after_cap),
-     .lowest = SHORTEST, .highest = LONGEST},
+     .none = true, .lowest = GUARD_SHORTEST, .highest = GUARD_LONGEST},
+    {NULL, FIELD_INCLUDE, PLACE(struct sim_policy, guard.retry),
+     .schema = &guard_retry_after_schema},
     {"with", FIELD_SET, PLACE(struct sim_policy, guard.without), .choices = guard_policies},
-    {"budget", FIELD_MAP, PLACE(struct sim_policy, guard.budget), .schema = &budget_schema},
-    {"breaker", FIELD_MAP, PLACE(struct sim_policy, guard.breaker), .schema = &breaker_schema},
-    {"rate_limit", FIELD_MAP, PLACE(struct sim_policy, guard.bucket), .schema = &bucket_schema},
-    {"bulkhead", FIELD_MAP, PLACE(struct sim_policy, guard.bulkhead), .schema = &bulkhead_schema},
+    {"budget", FIELD_MAP, PLACE(struct sim_policy, guard.budget), .schema = &guard_budget_schema},
+    {"breaker", FIELD_MAP, PLACE(struct sim_policy, guard.breaker),
+     .schema = &guard_breaker_schema},
+    {"rate_limit", FIELD_MAP, PLACE(struct sim_policy, guard.bucket),
+     .schema = &guard_bucket_schema},
+    {"bulkhead", FIELD_MAP, PLACE(struct sim_policy, guard.bulkhead),
+     .schema = &guard_bulkhead_schema},
     {"admission", FIELD_FLAG, PLACE(struct sim_policy, admission)},
     {"edge_only", FIELD_FLAG, PLACE(struct sim_policy, edge_only)},
     {"bulkheads", FIELD_FLAG, PLACE(struct sim_policy, bulkheads)},
     {"lanes", FIELD_FLAG, PLACE(struct sim_policy, lanes)},
 };
 
-/* How the library's words are spelt in YAML; the longer first. */
-static const struct {
-    const char *library, *yaml;
-} spellings[] = {
+static const struct spelling spellings[] = {
     {"bucket.per", "rate_limit.rate"},
     {"bucket.", "rate_limit."},
     {"backoff.", ""},
     {"retry.", ""},
+    {0},
 };
-
-/* The library's text with each of its words spelt as in YAML. */
-static void spell(const char *text, char *spelt, size_t size) {
-    size_t length = 0;
-    while (*text != '\0' && length + 1 < size) {
-        size_t i = 0;
-        while (i < sizeof spellings / sizeof spellings[0] &&
-               strncmp(text, spellings[i].library, strlen(spellings[i].library)) != 0)
-            i++;
-        if (i == sizeof spellings / sizeof spellings[0]) {
-            spelt[length++] = *text++;
-            continue;
-        }
-        int added = snprintf(spelt + length, size - length, "%s", spellings[i].yaml);
-        length += (size_t)added < size - length ? (size_t)added : size - length - 1;
-        text += strlen(spellings[i].library);
-    }
-    spelt[length] = '\0';
-}
-
-static bool check_guard(struct reader *reader, const struct lull_guard_config *guard) {
-    struct lull_error error;
-    if (lull_guard_check(guard, &error) == LULL_OK)
-        return true;
-    char key[80], message[sizeof error.message + 80];
-    spell(error.field, key, sizeof key);
-    spell(error.message + strlen(error.field) + 1, message, sizeof message);
-    return reader_wrong(reader, key, "%s", message);
-}
 
 static bool check_policy(struct reader *reader, void *object) {
     struct sim_policy *policy = object;
@@ -220,12 +70,7 @@ static bool check_policy(struct reader *reader, void *object) {
             reader, "bulkheads",
             "replaces thread pools by the guard's bulkhead, which is not turned on; "
             "add bulkhead to the list of \"with\"");
-    enum lull_jitter jitter = policy->guard.retry.backoff.jitter;
-    if (reader_given(reader, "jitter_factor") && jitter != LULL_JITTER_ADDITIVE &&
-        jitter != LULL_JITTER_PROPORTIONAL)
-        return reader_wrong(reader, "jitter_factor",
-                            "is for the jitters additive and proportional only");
-    return check_guard(reader, &policy->guard);
+    return guard_check(reader, &policy->guard, spellings);
 }
 
 const struct schema policy_schema =
@@ -463,6 +308,6 @@ int policy_parse(const struct sim_scenario *scenario, const char *expression,
     struct lull_error error;
     if (lull_guard_check(&policy->guard, &error) == LULL_OK)
         return LULL_OK;
-    spell(error.message, message, READER_MESSAGE_SIZE);
+    guard_spell(spellings, error.message, message, READER_MESSAGE_SIZE);
     return LULL_EINVAL;
 }

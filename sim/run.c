@@ -48,7 +48,7 @@ static void happen(struct world *world, const struct event *event) {
         service_fault(world, event->subject);
         break;
     case EVENT_LANE:
-        lane_run(world, event->subject);
+        sim_lane_run(world, event->subject);
         break;
     case EVENT_SECOND:
         measure_second(world);

@@ -125,7 +125,7 @@ void service_arrive(struct world *world, uint32_t index, uint32_t call, bool pat
         quick_answer(world, call, LULL_TRANSIENT, 0);
         return;
     }
-    uint32_t job = job_new(world);
+    uint32_t job = sim_job_new(world);
     if (job == NOBODY)
         return;
     world->jobs[job] = (struct job){call, call_at(world, call)->serial, index, NOBODY};

@@ -60,7 +60,7 @@ void call_free(struct world *world, uint32_t index) {
     world->free_call = index;
 }
 
-uint32_t job_new(struct world *world) {
+uint32_t sim_job_new(struct world *world) {
     uint32_t index = world->free_job;
     if (index != NOBODY) {
         world->free_job = world->jobs[index].next;

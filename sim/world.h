@@ -142,7 +142,7 @@ void world_destroy(struct world *world);
 struct call *call_at(struct world *world, uint32_t index);
 uint32_t call_new(struct world *world); /* NOBODY: out of memory */
 void call_free(struct world *world, uint32_t index);
-uint32_t job_new(struct world *world);
+uint32_t sim_job_new(struct world *world);
 void job_free(struct world *world, uint32_t index);
 void call_list_push(struct world *world, struct list *list, uint32_t index);
 void call_list_push_front(struct world *world, struct list *list, uint32_t index);
@@ -179,7 +179,7 @@ void service_fault(struct world *world, uint32_t index);
 
 /* lane.c */
 void lane_add(struct world *world, uint32_t index, bool fresh);
-void lane_run(struct world *world, uint32_t number);
+void sim_lane_run(struct world *world, uint32_t number);
 void lane_ended(struct world *world, uint32_t index, bool succeeded);
 
 /* measure.c */

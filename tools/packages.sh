@@ -33,6 +33,10 @@ need_for_build() {
     need_module yaml-0.1 libyaml-dev
     need_module libmicrohttpd libmicrohttpd-dev
     need_module jansson libjansson-dev
+    need_module libcurl libcurl4-openssl-dev
+    need_module libcrypto libssl-dev
+    need_module sqlite3 libsqlite3-dev
+    need_module gnutls libgnutls28-dev
 }
 
 cannot_install() {

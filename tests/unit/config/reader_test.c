@@ -415,6 +415,181 @@ static void test_length(void **state) {
     free(text);
 }
 
+/* ---- lists on the heap, free keys, included fields, lookups ---- */
+
+struct cupboard {
+    struct part *parts;
+    uint32_t part_count;
+    struct part *spare;
+    uint32_t spare_count;
+    struct pair {
+        char key[8], value[8];
+    } pairs[2];
+    uint32_t pair_count;
+    struct part top; /* its fields are the cupboard's own */
+    struct part drawer;
+    uint32_t without;
+    int looked_up;
+};
+
+static bool look_up(struct reader *reader, const char *text, void *member) {
+    const char *const *word = reader_context(reader);
+    *(int *)member = 7;
+    return strcmp(text, *word) == 0 ||
+           reader_wrong(reader, "", "is not %s; it is in line %d", *word, reader_line(reader, ""));
+}
+
+static bool check_pair(struct reader *reader, void *object) {
+    const struct pair *pair = object;
+    return strcmp(pair->key, pair->value) != 0 || reader_wrong(reader, "", "is its own key");
+}
+
+static const struct field pair_fields[] = {
+    {"key", FIELD_TEXT, PLACE(struct pair, key), .required = true},
+    {"value", FIELD_TEXT, PLACE(struct pair, value)},
+};
+static const struct schema pair_schema = SCHEMA_WITH(struct pair, pair_fields, NULL, check_pair);
+
+static bool check_cupboard(struct reader *reader, void *object) {
+    const struct cupboard *cupboard = object;
+    if (cupboard->part_count > 0 && strcmp(cupboard->parts[0].name, "last") == 0)
+        return reader_wrong(reader, "parts[0].name", "is last, in line %d, and first",
+                            reader_line(reader, "parts[1].name"));
+    return true;
+}
+
+static const struct field cupboard_fields[] = {
+    {"parts", FIELD_HEAP_LIST, .offset = offsetof(struct cupboard, parts), .entry = &part_entry,
+     .highest = 1000, .count = offsetof(struct cupboard, part_count)},
+    {"spare", FIELD_HEAP_LIST, .offset = offsetof(struct cupboard, spare), .entry = &part_entry,
+     .lowest = 1, .highest = 2, .count = offsetof(struct cupboard, spare_count)},
+    {"pairs", FIELD_PAIRS, PLACE(struct cupboard, pairs), .schema = &pair_schema,
+     .count = offsetof(struct cupboard, pair_count)},
+    {NULL, FIELD_INCLUDE, PLACE(struct cupboard, top), .schema = &part_schema},
+    {"drawer", FIELD_MAP, PLACE(struct cupboard, drawer), .schema = &part_schema, .none = true,
+     .bit = 4, .count = offsetof(struct cupboard, without)},
+    {"word", FIELD_LOOKUP, PLACE(struct cupboard, looked_up), .look_up = look_up},
+};
+static const struct schema cupboard_schema =
+    SCHEMA_WITH(struct cupboard, cupboard_fields, NULL, check_cupboard);
+
+static int read_cupboard(const char *text, struct cupboard *cupboard, char said[1000]) {
+    struct reader_error error;
+    const char *word = "sesame";
+    memset(cupboard, 0xa5, sizeof *cupboard);
+    int result =
+        reader_read_text_as(&(struct reading){.context = &word, .longest = 60000}, "cupboard.yaml",
+                            text, strlen(text), &cupboard_schema, cupboard, &error);
+    reader_error_format(&error, said, 1000);
+    return result;
+}
+
+static void test_cupboard(void **state) {
+    (void)state;
+    struct cupboard cupboard;
+    char said[1000];
+    assert_int_equal(read_cupboard("name: oak\nweight: 5\nword: sesame\ndrawer: {name: one}\n"
+                                   "parts: [{name: a}, {name: b, weight: 2}]\nspare: [{name: c}]\n"
+                                   "pairs: {x: 1, y.z: two}\n",
+                                   &cupboard, said),
+                     LULL_OK);
+    assert_string_equal(cupboard.top.name, "oak");
+    assert_true(cupboard.top.weight == 5);
+    assert_int_equal(cupboard.looked_up, 7);
+    assert_string_equal(cupboard.drawer.name, "one");
+    assert_int_equal(cupboard.without, 0);
+    assert_int_equal(cupboard.part_count, 2);
+    assert_string_equal(cupboard.parts[1].name, "b");
+    assert_true(cupboard.parts[1].weight == 2);
+    assert_int_equal(cupboard.spare_count, 1);
+    assert_string_equal(cupboard.spare[0].name, "c");
+    assert_int_equal(cupboard.pair_count, 2);
+    assert_string_equal(cupboard.pairs[0].key, "x");
+    assert_string_equal(cupboard.pairs[0].value, "1");
+    assert_string_equal(cupboard.pairs[1].key, "y.z");
+    assert_string_equal(cupboard.pairs[1].value, "two");
+    free(cupboard.parts);
+    free(cupboard.spare);
+    /* An empty list needs no memory; a map may be none. */
+    assert_int_equal(
+        read_cupboard("{name: a, parts: [], drawer: none, pairs: {}}", &cupboard, said), LULL_OK);
+    assert_null(cupboard.parts);
+    assert_int_equal(cupboard.part_count, 0);
+    assert_int_equal(cupboard.without, 4);
+}
+
+static void test_long_list(void **state) {
+    (void)state;
+    static char text[60001];
+    struct cupboard cupboard;
+    char said[1000];
+    size_t length = (size_t)snprintf(text, sizeof text, "name: oak\nparts:\n");
+    for (int i = 0; i < 1000; i++)
+        length += (size_t)snprintf(text + length, sizeof text - length,
+                                   "  - {name: p%d, weight: %d}\n", i, i);
+    assert_int_equal(read_cupboard(text, &cupboard, said), LULL_OK);
+    assert_int_equal(cupboard.part_count, 1000);
+    assert_string_equal(cupboard.parts[999].name, "p999");
+    free(cupboard.parts);
+    snprintf(text + length, sizeof text - length, "  - {name: more}\n");
+    assert_int_equal(read_cupboard(text, &cupboard, said), LULL_EINVAL);
+    assert_string_equal(said, "cupboard.yaml:3: parts: has 1001 entries; at most 1000 are allowed");
+    memset(text, ' ', 60000);
+    memcpy(text, "name: oak\n", 10);
+    text[60000] = '\0';
+    assert_int_equal(read_cupboard(text, &cupboard, said), LULL_OK);
+    char longer[60002];
+    snprintf(longer, sizeof longer, "%s ", text);
+    assert_int_equal(read_cupboard(longer, &cupboard, said), LULL_EINVAL);
+    assert_string_equal(said,
+                        "cupboard.yaml: is longer than 58 KiB, too long for a file of settings");
+}
+
+/* Whatever was allocated by then is freed: the address sanitizer looks. */
+static void test_wrong_cupboards(void **state) {
+    (void)state;
+    static const struct cupboard zero;
+    static const struct row rows[] = {
+        {"weight: 5", "cupboard.yaml:1: name: is missing"},
+        {"name: a\nname: b", "cupboard.yaml:2: name: is given twice, first in line 1"},
+        {"name: a\nweihgt: 1",
+         "cupboard.yaml:2: weihgt: there is no such key; did you mean weight?"},
+        {"name: a\nquantity: 1",
+         "cupboard.yaml:2: quantity: there is no such key; there are parts, "
+         "spare, pairs, name, weight, drawer, word"},
+        {"name: a\nparts: {}", "cupboard.yaml:2: parts: must be a list, not a map of keys"},
+        {"name: a\nparts: [{name: b}]\nspare: [{name: bad}]",
+         "cupboard.yaml:3: spare[0]: is a bad part"},
+        {"name: a\nparts: [{name: b}, {weight: 1}]", "cupboard.yaml:2: parts[1].name: is missing"},
+        {"name: a\nspare: []",
+         "cupboard.yaml:2: spare: has too few entries; at least 1 must be there"},
+        {"name: a\nparts:\n- name: last\n- name: x\n",
+         "cupboard.yaml:3: parts[0].name: is last, in line 4, and first"},
+        {"name: a\npairs: [x]", "cupboard.yaml:2: pairs: must be a map of keys, not a list"},
+        {"name: a\npairs: {a: b, c: d, e: f}",
+         "cupboard.yaml:2: pairs: has 3 entries; at most 2 are allowed"},
+        {"name: a\npairs: {a: b, a: c}",
+         "cupboard.yaml:2: pairs.a: is given twice, first in line 2"},
+        {"name: a\npairs: {a: [b]}", "cupboard.yaml:2: pairs.a: must be a text, not a list"},
+        {"name: a\npairs: {\"\": b}", "cupboard.yaml:2: pairs: must not be empty"},
+        {"name: a\npairs:\n  same: same\n", "cupboard.yaml:3: pairs.same: is its own key"},
+        {"name: a\npairs: {\"a\\0b\": b}",
+         "cupboard.yaml:2: pairs.a: has a control character in it; remove it"},
+        {"name: a\npairs: {? [a] : b}",
+         "cupboard.yaml:2: pairs: has a list for a key; a key is a word"},
+        {"name: a\ndrawer: off", "cupboard.yaml:2: drawer: must be a map of keys, or none"},
+        {"name: a\nword: open", "cupboard.yaml:2: word: is not sesame; it is in line 2"},
+        {"name: a\nword: []", "cupboard.yaml:2: word: must be a value, not a list"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct cupboard cupboard;
+        char said[1000];
+        assert_int_equal(read_cupboard(rows[i].text, &cupboard, said), LULL_EINVAL);
+        assert_string_equal(said, rows[i].said);
+        assert_memory_equal(&cupboard, &zero, sizeof zero);
+    }
+}
+
 /* However long the words, all that is said fits. */
 static void test_long_words(void **state) {
     (void)state;
@@ -488,9 +663,10 @@ int main(void) {
         cmocka_unit_test(test_out_of_range), cmocka_unit_test(test_wrong_texts),
         cmocka_unit_test(test_wrong_types),  cmocka_unit_test(test_keys),
         cmocka_unit_test(test_list_lengths), cmocka_unit_test(test_checks),
-        cmocka_unit_test(test_length),       cmocka_unit_test(test_long_words),
-        cmocka_unit_test(test_format),       cmocka_unit_test(test_file),
-        cmocka_unit_test(test_no_file),
+        cmocka_unit_test(test_length),       cmocka_unit_test(test_cupboard),
+        cmocka_unit_test(test_long_list),    cmocka_unit_test(test_wrong_cupboards),
+        cmocka_unit_test(test_long_words),   cmocka_unit_test(test_format),
+        cmocka_unit_test(test_file),         cmocka_unit_test(test_no_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,50 @@
+#include "api/destination_view.h"
+#include "api/handlers.h"
+#include "api/page.h"
+#include "api/reply.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void destinations_show(struct call *call) {
+    struct destination *destination = destination_named(call);
+    if (destination == NULL)
+        return;
+    reply_json(call->exchange, 200, destination_view(destination, service_now(call->worker)));
+    destination_release(destination);
+}
+
+/* A cursor is the last name of the page before. Names need no escaping in a URL. */
+static bool is_cursor(const char *text) {
+    size_t length = strlen(text);
+    return length > 0 && length <= DESTINATION_NAME_LONGEST &&
+           text[strspn(
+               text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")] == '\0';
+}
+
+void destinations_list(struct call *call) {
+    const char *after = exchange_query(call->exchange, "cursor");
+    uint32_t limit;
+    if (!page_limit(call->exchange, &limit))
+        return;
+    if (after != NULL && !is_cursor(after)) {
+        reply_bad_cursor(call->exchange);
+        return;
+    }
+    /* One more than is shown says whether there is a next page. */
+    struct destination **found = calloc(limit + 1, sizeof *found);
+    if (found == NULL) {
+        reply_no_memory(call->exchange);
+        return;
+    }
+    uint32_t count = registry_list(service_registry(call->worker), after, found, limit + 1);
+    lull_time now = service_now(call->worker);
+    json_t *items = json_array();
+    for (uint32_t i = 0; i < count && i < limit; i++)
+        if (!destination_is_internal(found[i]))
+            json_add(&items, destination_view(found[i], now));
+    reply_page(call->exchange, items, count > limit ? found[limit - 1]->row.name : NULL);
+    for (uint32_t i = 0; i < count; i++)
+        destination_release(found[i]);
+    free(found);
+}
