@@ -19,11 +19,14 @@ static json_t *duration_json(lull_duration duration) {
     return json_string(text);
 }
 
+/* Per second, minute or hour: whichever it was written in, for tokens are whole. */
 static json_t *rate_json(const struct lull_bucket_config *bucket) {
-    char text[40];
-    snprintf(text, sizeof text, "%.12g/s",
-             (double)bucket->rate * (double)LULL_SECOND /
-                 (double)(bucket->per > 0 ? bucket->per : LULL_SECOND));
+    char text[40], unit = 's';
+    if (bucket->per == LULL_MINUTE)
+        unit = 'm';
+    else if (bucket->per == LULL_HOUR)
+        unit = 'h';
+    snprintf(text, sizeof text, "%lld/%c", (long long)bucket->rate, unit);
     return json_string(text);
 }
 
@@ -35,6 +38,10 @@ static void put_guard(json_t *json, const struct lull_guard_config *guard) {
         json_object_set_new(json, "base", duration_json(retry->backoff.base));
     if (retry->backoff.cap > 0)
         json_object_set_new(json, "cap", duration_json(retry->backoff.cap));
+    if (retry->backoff.multiplier > 0)
+        json_object_set_new(json, "multiplier", json_real(retry->backoff.multiplier));
+    if (retry->deadline > 0)
+        json_object_set_new(json, "deadline", duration_json(retry->deadline));
     if (retry->attempt_timeout > 0)
         json_object_set_new(json, "timeout", duration_json(retry->attempt_timeout));
     if (guard->connect_timeout > 0)
@@ -43,6 +50,10 @@ static void put_guard(json_t *json, const struct lull_guard_config *guard) {
         json_object_set_new(json, "concurrency", json_integer(guard->bulkhead.limit));
     if (!(guard->without & LULL_WITHOUT_BUCKET) && guard->bucket.rate > 0)
         json_object_set_new(json, "rate", rate_json(&guard->bucket));
+    if (guard->without & LULL_WITHOUT_BREAKER)
+        json_object_set_new(json, "breaker", json_string("none"));
+    if (guard->without & LULL_WITHOUT_BUDGET)
+        json_object_set_new(json, "budget", json_string("none"));
 }
 
 char *settings_json(const struct destination_settings *settings) {

@@ -5,7 +5,8 @@
 #include "config/serve.h"
 #include "engine/store.h"
 
-/* The settings as JSON, malloc'd: what destination_settings_read would read, without the secret. NULL: out of memory. */
+/* The settings as JSON, malloc'd, as destination_settings_read reads them: what people look at first, without the secret and without the details
+ * of jitter, breaker and budget. NULL: out of memory. */
 char *settings_json(const struct destination_settings *settings);
 
 /* The settings of a row of the store: those of the file, if it is there, else those kept with it. What can no longer be read (a policy that is
