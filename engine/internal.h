@@ -37,6 +37,8 @@ void lane_run(struct lane *lane);
 void lane_tell(struct lane *lane, enum news_kind kind, const struct news *news);
 /* The clock moved for good reason: keep it on disk if it is worth it. */
 void lane_keep_clock(struct lane *lane);
+/* The destination has asked for a pause: the lane's clock moves now, not when the next job asks, so that the pause survives a restart. */
+void lane_heed_pause(struct lane *lane);
 bool lane_runs(const struct lane *lane); /* active, and its clock has come */
 
 /* outcome.c */

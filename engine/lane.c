@@ -20,20 +20,22 @@ void lane_release(struct lane *lane) {
     free(lane);
 }
 
-static void follow_breaker(void *context, const struct lull_breaker_event *event) {
-    struct lane *lane = context;
-    if (event->to <= LULL_BREAKER_HALF_OPEN)
-        stats_add(&lane->stats.breaker_transitions[event->to], 1);
-    if (event->to == LULL_BREAKER_OPEN)
-        lane_tell(lane, NEWS_BREAKER_OPENED, &(struct news){.at = event->open_until});
-    else if (event->to == LULL_BREAKER_CLOSED)
-        lane_tell(lane, NEWS_BREAKER_CLOSED, &(struct news){.at = event->at});
-}
-
 static void restart_ramp(struct lane *lane) {
     ramp_restart(&lane->ramp);
     lane->recovering = !ramp_at_top(&lane->ramp);
     atomic_store_explicit(&lane->stats.window, lane->ramp.window, memory_order_relaxed);
+}
+
+static void follow_breaker(void *context, const struct lull_breaker_event *event) {
+    struct lane *lane = context;
+    if (event->to <= LULL_BREAKER_HALF_OPEN)
+        stats_add(&lane->stats.breaker_transitions[event->to], 1);
+    if (event->to == LULL_BREAKER_OPEN) {
+        restart_ramp(lane); /* nobody may ask until it is half-open */
+        lane_tell(lane, NEWS_BREAKER_OPENED, &(struct news){.at = event->open_until});
+    } else if (event->to == LULL_BREAKER_CLOSED) {
+        lane_tell(lane, NEWS_BREAKER_CLOSED, &(struct news){.at = event->at});
+    }
 }
 
 static uint32_t limit_of(const struct lull_guard_config *config) {
@@ -188,6 +190,16 @@ static void move_clock(struct lane *lane, struct lull_verdict verdict) {
     }
     if (verdict.policy == LULL_POLICY_CLOCK)
         lane_tell(lane, NEWS_BLOCKED, &(struct news){.at = lane->clock, .reason = verdict.reason});
+}
+
+void lane_heed_pause(struct lane *lane) {
+    struct lull_guard_stats stats;
+    lull_guard_snapshot(&lane->guard, &stats, lane->engine->now);
+    if (stats.not_before > lane->engine->now && stats.not_before > lane->clock)
+        move_clock(lane, (struct lull_verdict){.decision = LULL_NO,
+                                               .policy = LULL_POLICY_CLOCK,
+                                               .reason = LULL_REASON_RETRY_AFTER,
+                                               .at = stats.not_before});
 }
 
 /* ---- choosing ---- */

@@ -148,6 +148,8 @@ static void attempt_ended(struct attempt *attempt) {
         lane->probing = false;
         lane->clock = now;
     }
+    if (attempt->outcome.retry_after > 0)
+        lane_heed_pause(lane);
     if (!succeeded && job->first_failed == 0)
         job->first_failed = now;
     if (job->replay != 0)

@@ -12,18 +12,25 @@ void engine_replay(struct engine *engine, struct lane *lane, const struct replay
     lane_soon(lane);
 }
 
-static void forget(struct lane *lane) {
-    lane->replay.id = 0;
+/* Another one may have been started since it was asked about. */
+static void forget(struct lane *lane, int64_t replay) {
+    if (lane->replay.id == replay)
+        lane->replay.id = 0;
 }
 
 void engine_replay_cancelled(struct engine *engine, struct lane *lane, int64_t replay) {
     (void)engine;
-    if (lane->replay.id == replay)
-        forget(lane);
+    forget(lane, replay);
+}
+
+/* The end of one is written before the next begins. */
+static bool may_step(const struct lane *lane) {
+    return lane->replay.id != 0 && !lane->replay_stepping && !lane->replay_over &&
+           !lane->replay_ending;
 }
 
 lull_time lane_replay_next(const struct lane *lane) {
-    if (lane->replay.id == 0 || lane->replay_stepping || lane->replay_over)
+    if (!may_step(lane))
         return LULL_NEVER;
     return lane->pace.next;
 }
@@ -35,7 +42,7 @@ static bool keeps_up(const struct lane *lane) {
 
 void lane_replay_run(struct lane *lane) {
     struct engine *engine = lane->engine;
-    if (lane->replay.id == 0 || lane->replay_stepping || lane->replay_over)
+    if (!may_step(lane))
         return;
     if (!lane_runs(lane)) {
         replay_pace_hold(&lane->pace);
@@ -60,7 +67,7 @@ static void stepped(struct store_request *request) {
     lane_answered(lane);
     lane->replay_stepping = false;
     if (request->result == STORE_ABSENT)
-        forget(lane);
+        forget(lane, step->replay);
     if (request->result != LULL_OK)
         return;
     if (step->moved > 0) {
@@ -74,7 +81,7 @@ static void stepped(struct store_request *request) {
     if (step->row.state != REPLAY_RUNNING && lane->replay.id == step->replay) {
         if (step->row.state == REPLAY_DONE)
             lane_tell(lane, NEWS_REPLAY_DONE, &(struct news){.id = step->replay});
-        forget(lane);
+        forget(lane, step->replay);
     }
 }
 
@@ -83,7 +90,7 @@ static void stopped(struct store_request *request) {
     lane_answered(lane);
     lane->replay_ending = false;
     lane->replay_over = false;
-    forget(lane);
+    forget(lane, lane->replay_end.replay);
 }
 
 void lane_replay_outcome(struct lane *lane, const struct job *job, bool succeeded) {

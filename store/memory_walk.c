@@ -74,7 +74,7 @@ static void add_delivery(struct store_memory *self, struct memory_event *event, 
 }
 
 static void accept_one(struct store_memory *self, struct accept_event *asked,
-                       struct accept_delivery *deliveries, lull_time stamp) {
+                       struct accept_delivery *deliveries) {
     asked->verdict = ACCEPT_NEW;
     for (uint32_t i = 0; i < asked->count; i++)
         deliveries[i].place = (struct place){0};
@@ -89,6 +89,7 @@ static void accept_one(struct store_memory *self, struct accept_event *asked,
     event->message->accepted = self->now;
     event->span = asked->count;
     memory_add(&self->events, by_id(asked->id), event);
+    lull_time stamp = places_stamp(&self->places, self->now);
     for (uint32_t i = 0; i < asked->count; i++) {
         if (memory_live(self, deliveries[i].destination) == NULL)
             continue;
@@ -100,9 +101,8 @@ static void accept_one(struct store_memory *self, struct accept_event *asked,
 }
 
 int memory_accept(struct store_memory *self, struct store_accept *accept) {
-    lull_time stamp = places_stamp(&self->places, self->now);
     for (uint32_t i = 0; i < accept->event_count; i++)
-        accept_one(self, &accept->events[i], accept->deliveries + accept->events[i].first, stamp);
+        accept_one(self, &accept->events[i], accept->deliveries + accept->events[i].first);
     return LULL_OK;
 }
 

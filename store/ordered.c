@@ -45,10 +45,11 @@ bool ordered_add(struct ordered *map, struct pair pair, void *value) {
     descend(map, pair, links);
     node->pair = pair;
     node->value = value;
-    for (int i = 0; i < height; i++) {
+    int i = 0;
+    do {
         node->next[i] = *links[i];
         *links[i] = node;
-    }
+    } while (++i < height);
     map->count++;
     return true;
 }

@@ -61,7 +61,7 @@ static int add_deliveries(struct store_sqlite *self, int64_t event, lull_time st
 }
 
 static int accept_one(struct store_sqlite *self, struct accept_event *event,
-                      struct accept_delivery *deliveries, lull_time stamp) {
+                      struct accept_delivery *deliveries) {
     event->verdict = ACCEPT_NEW;
     for (uint32_t i = 0; i < event->count; i++)
         deliveries[i].place = (struct place){0};
@@ -74,6 +74,8 @@ static int accept_one(struct store_sqlite *self, struct accept_event *event,
     event->id = places_event(&self->places, event->count, self->now);
     event->message->id = event->id;
     event->message->accepted = self->now;
+    /* Each event has a stamp of its own: a LOAD that goes on after a place passes over all that have its stamp. */
+    lull_time stamp = places_stamp(&self->places, self->now);
     bool any;
     if (add_deliveries(self, event->id, stamp, deliveries, event->count, &any) != LULL_OK ||
         add_message(self, event->message, any ? event->count : 0) != LULL_OK)
@@ -82,10 +84,9 @@ static int accept_one(struct store_sqlite *self, struct accept_event *event,
 }
 
 int sqlite_accept(struct store_sqlite *self, struct store_accept *accept) {
-    lull_time stamp = places_stamp(&self->places, self->now);
     for (uint32_t i = 0; i < accept->event_count; i++) {
         struct accept_event *event = &accept->events[i];
-        if (accept_one(self, event, accept->deliveries + event->first, stamp) != LULL_OK)
+        if (accept_one(self, event, accept->deliveries + event->first) != LULL_OK)
             return LULL_ESYSTEM;
     }
     return LULL_OK;

@@ -28,16 +28,20 @@ static void *work(void *argument) {
 static int committed(void *argument, sqlite3 *writer, const char *name, int pages) {
     (void)name;
     struct checkpointer *self = argument;
-    if (pages < CHECKPOINT_PAGES)
+    if (pages < self->asked)
+        self->asked = 0; /* the WAL has begun again */
+    if (pages < self->asked + CHECKPOINT_PAGES)
         return SQLITE_OK;
     pthread_mutex_lock(&self->lock);
-    bool mine =
-        pages >= CHECKPOINT_LONGEST || (pages >= CHECKPOINT_REST && !self->busy && !self->wanted);
-    if (!mine && !self->busy && !self->wanted) {
+    bool idle = !self->busy && !self->wanted;
+    bool mine = pages >= CHECKPOINT_LONGEST || (pages >= CHECKPOINT_REST && idle);
+    if (idle && !mine) {
         self->wanted = true;
         pthread_cond_signal(&self->wake);
     }
     pthread_mutex_unlock(&self->lock);
+    if (idle || mine)
+        self->asked = pages;
     if (mine)
         sqlite3_wal_checkpoint_v2(writer, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     return SQLITE_OK;

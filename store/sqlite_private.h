@@ -101,7 +101,7 @@ int sqlite_get(struct store_sqlite *self, struct store_get *get);
 int sqlite_list(struct store_sqlite *self, struct store_list *list);
 int sqlite_drop(struct store_sqlite *self, struct store_drop *drop);
 int sqlite_replay_start(struct store_sqlite *self, struct store_replay_start *start);
-int sqlite_replay_step(struct store_sqlite *self, struct store_replay_step *step);
+int sqlite_replay_step(struct store_sqlite *self, struct store_replay_step *order);
 int sqlite_replay_end(struct store_sqlite *self, struct store_replay_end *end);
 int sqlite_replays(struct store_sqlite *self, struct store_replays *replays);
 int sqlite_tidy(struct store_sqlite *self, struct store_tidy *tidy);

@@ -56,7 +56,6 @@
                     "secret, previous_secret, previous_until, t.fresh, t.retry, t.delivered, "     \
                     "t.dead FROM destination d JOIN tally t ON t.destination = d.id "              \
                     "WHERE removed = 0 ORDER BY d.id")                                             \
-    X(COUNT_DESTINATIONS, "SELECT count(*) FROM destination WHERE removed = 0")                    \
     X(FIND_DESTINATION, "SELECT id FROM destination WHERE name = ?1 AND removed = 0")              \
     X(ADD_DESTINATION, "INSERT INTO destination(state, from_config, created, previous_until, "     \
                        "name, settings, secret, previous_secret, blocked_until) "                  \

@@ -300,27 +300,27 @@ struct store_thread *store_thread_new(const struct store_thread_config *config) 
     return self;
 }
 
-void store_thread_destroy(struct store_thread *self) {
-    if (self == NULL)
+void store_thread_destroy(struct store_thread *thread) {
+    if (thread == NULL)
         return;
-    pthread_mutex_lock(&self->lock);
-    self->stopping = true;
-    pthread_cond_signal(&self->wake);
-    pthread_mutex_unlock(&self->lock);
-    pthread_join(self->thread, NULL);
-    free_thread(self);
+    pthread_mutex_lock(&thread->lock);
+    thread->stopping = true;
+    pthread_cond_signal(&thread->wake);
+    pthread_mutex_unlock(&thread->lock);
+    pthread_join(thread->thread, NULL);
+    free_thread(thread);
 }
 
-bool store_thread_failing(struct store_thread *self, struct store_failure *failure) {
-    pthread_mutex_lock(&self->lock);
-    *failure = self->failure;
-    pthread_mutex_unlock(&self->lock);
+bool store_thread_failing(struct store_thread *thread, struct store_failure *failure) {
+    pthread_mutex_lock(&thread->lock);
+    *failure = thread->failure;
+    pthread_mutex_unlock(&thread->lock);
     return failure->since != 0;
 }
 
-void store_thread_snapshot(struct store_thread *self, struct store_thread_stats *stats) {
-    stats->transactions = atomic_load_explicit(&self->transactions, memory_order_relaxed);
-    stats->requests = atomic_load_explicit(&self->requests, memory_order_relaxed);
+void store_thread_snapshot(struct store_thread *thread, struct store_thread_stats *stats) {
+    stats->transactions = atomic_load_explicit(&thread->transactions, memory_order_relaxed);
+    stats->requests = atomic_load_explicit(&thread->requests, memory_order_relaxed);
 }
 
 static void hand_over(struct store_thread *self, struct store_request *first,
@@ -333,15 +333,15 @@ static void hand_over(struct store_thread *self, struct store_request *first,
     pthread_mutex_unlock(&self->lock);
 }
 
-void store_thread_ask(struct store_thread *self, struct store_request *request) {
-    struct store_client client = {.thread = self};
-    request->asker = &client;
+void store_thread_ask(struct store_thread *thread, struct store_request *request) {
+    struct store_client client = {.thread = thread};
+    request->asker = &client; // cppcheck-suppress autoVariables; it is answered before this returns
     request->next = NULL;
-    hand_over(self, request, &request->next);
-    pthread_mutex_lock(&self->lock);
+    hand_over(thread, request, &request->next);
+    pthread_mutex_lock(&thread->lock);
     while (!client.posted)
-        pthread_cond_wait(&self->answered, &self->lock);
-    pthread_mutex_unlock(&self->lock);
+        pthread_cond_wait(&thread->answered, &thread->lock);
+    pthread_mutex_unlock(&thread->lock);
 }
 
 static void submit(struct store_port *port, struct store_request *request) {

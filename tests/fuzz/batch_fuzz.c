@@ -1,4 +1,5 @@
-/* Lines of a batch: taken exactly when jansson takes them, with the same parts. Each line is read both ways. */
+/* Lines of a batch: taken exactly when jansson takes them, with the same parts. Each line of the input is read both ways, as it is and as a
+ * value, a text and a key within a line that is fine: what is wrong at once finds nothing. */
 #include "input.h"
 
 #include "api/batch.h"
@@ -74,6 +75,12 @@ static void check_line(const char *text, size_t length) {
     memcpy(copy, text, length);
     bool taken = batch_read(copy, length, &line, message);
     CHECK(taken || (message[0] != '\0' && text_is_line(message, strlen(message))));
+    /* No JSON has a NUL in it, but jansson 2.14 passes one that follows a number or a word. */
+    if (memchr(text, '\0', length) != NULL) {
+        CHECK(!taken);
+        free(copy);
+        return;
+    }
     json_t *object = json_loadb(text, length, flags, &error);
     /* Names given twice: in the payload they are not our business, in the line they are wrong. */
     json_error_t strict;
@@ -100,6 +107,17 @@ static void check_line(const char *text, size_t length) {
     free(copy);
 }
 
+static void check_within(const char *before, const char *text, size_t length, const char *after) {
+    size_t first = strlen(before), last = strlen(after);
+    char *line = malloc(first + length + last);
+    CHECK(line != NULL);
+    memcpy(line, before, first);
+    memcpy(line + first, text, length);
+    memcpy(line + first + length, after, last);
+    check_line(line, first + length + last);
+    free(line);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const char *at = (const char *)data, *end = at + size;
     while (at < end) {
@@ -107,6 +125,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         size_t length = (size_t)((newline != NULL ? newline : end) - at);
         CHECK(!batch_is_empty(at, length) || json_loadb(at, length, 0, NULL) == NULL);
         check_line(at, length);
+        check_within("{\"destination\":\"d\",\"payload\":", at, length, "}");
+        check_within("{\"type\":\"t\",\"payload\":\"", at, length, "\"}");
+        check_within("{\"type\":\"t\",\"payload\":{},\"key\":\"", at, length, "\"}");
         at += length + 1;
     }
     return 0;
