@@ -217,6 +217,7 @@ struct store_destinations {
     struct store_request request;
     struct destination_row *rows;
     uint32_t count;
+    lull_time newest; /* when the newest event was accepted, about; 0: none */
 };
 
 /* Creates (id 0; STORE_EXISTS if the name is taken) or replaces all but totals and blocked_until. The row is borrowed; its id is set. */

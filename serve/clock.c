@@ -1,8 +1,9 @@
 #include "clock.h"
 
+#include <stdatomic.h>
 #include <time.h>
 
-static lull_duration offset;
+static _Atomic(lull_duration) offset;
 
 static lull_time read_clock(clockid_t clock) {
     struct timespec now;
@@ -11,13 +12,21 @@ static lull_time read_clock(clockid_t clock) {
 }
 
 void service_clock_start(void) {
-    offset = read_clock(CLOCK_REALTIME) - read_clock(CLOCK_MONOTONIC);
-}
-
-lull_time service_clock(void) {
-    return offset + read_clock(CLOCK_MONOTONIC);
+    atomic_store(&offset, read_clock(CLOCK_REALTIME) - read_clock(CLOCK_MONOTONIC));
 }
 
 lull_duration service_clock_offset(void) {
-    return offset;
+    return atomic_load_explicit(&offset, memory_order_relaxed);
+}
+
+lull_time service_clock(void) {
+    return service_clock_offset() + read_clock(CLOCK_MONOTONIC);
+}
+
+lull_duration service_clock_not_before(lull_time newest) {
+    lull_duration behind = newest - service_clock();
+    if (behind <= 0)
+        return 0;
+    atomic_fetch_add(&offset, behind);
+    return behind;
 }

@@ -7,6 +7,9 @@
 #include <lull/base.h>
 
 void service_clock_start(void); /* once, before any thread */
+/* The store has something of that time already. If the wall clock was set back while no server ran, this one goes on from there, or what is
+ * pending would wait until the wall clock has caught up. By how much it was behind. Before the workers run. */
+lull_duration service_clock_not_before(lull_time newest);
 lull_time service_clock(void);
 lull_duration service_clock_offset(void); /* to add to CLOCK_MONOTONIC */
 

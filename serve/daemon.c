@@ -191,6 +191,14 @@ static bool add_lanes(struct service *service, const struct serve_config *config
     static struct destination_settings settings; /* large */
     store_thread_ask(service->store, &all.request);
     bool good = all.request.result == LULL_OK;
+    lull_duration behind = good ? service_clock_not_before(all.newest) : 0;
+    if (behind > LULL_SECOND)
+        log_event(LOG_WARN, "clock_behind",
+                  "seconds=%lld detail=\"the wall clock is behind the store; times go on from the "
+                  "store's\"",
+                  (long long)(behind / LULL_SECOND));
+    for (uint32_t i = 0; i < service->worker_count; i++)
+        engine_tick(&service->workers[i].engine, service_clock());
     for (uint32_t i = 0; good && i < all.count; i++) {
         struct destination_row *row = &all.rows[i];
         settings_of_row(config, row, &settings);

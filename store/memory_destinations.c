@@ -27,6 +27,7 @@ int memory_clock(struct store_memory *self, struct store_clock *clock) {
 
 int memory_destinations(struct store_memory *self, struct store_destinations *destinations) {
     destinations->count = 0;
+    destinations->newest = places_newest(&self->places);
     destinations->rows =
         memory_must(calloc(self->destinations.count + 1, sizeof *destinations->rows));
     for (struct ordered_node *node = self->destinations.first[0]; node; node = node->next[0]) {

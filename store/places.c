@@ -17,3 +17,7 @@ void places_loaded(struct places *places, lull_time until) {
     if (until > places->horizon && until != LULL_NEVER)
         places->horizon = until;
 }
+
+lull_time places_newest(const struct places *places) {
+    return (places->last_id >> 20) * LULL_MILLISECOND;
+}

@@ -20,6 +20,8 @@ struct places {
 
 /* Room for an event and `count` deliveries. */
 int64_t places_event(struct places *places, uint32_t count, lull_time now);
+/* When the last id was given, to the millisecond; 0: none was. */
+lull_time places_newest(const struct places *places);
 lull_time places_stamp(struct places *places, lull_time now);
 /* A FRESH stream was read up to `until`. (RETRY streams do not matter: nothing is accepted into them.) A
  * reader who says LULL_NEVER must remember the last row instead. */

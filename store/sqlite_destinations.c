@@ -43,6 +43,7 @@ static void fill_totals(struct store_sqlite *self, struct destination_row *row) 
 
 int sqlite_destinations(struct store_sqlite *self, struct store_destinations *destinations) {
     destinations->count = 0;
+    destinations->newest = places_newest(&self->places);
     destinations->rows = calloc(self->destination_count + 1, sizeof *destinations->rows);
     if (destinations->rows == NULL)
         return LULL_ENOMEM;

@@ -9,7 +9,10 @@ static void test_ids(void **state) {
     assert_int_equal(places_event(&places, 2, 5 * MS), five);
     assert_int_equal(places_event(&places, 0, 5 * MS + 1), five + 3);
     assert_int_equal(places_event(&places, 1, 0), five + 4);
+    assert_int_equal(places_newest(&places), 5 * MS);
     assert_int_equal(places_event(&places, 1, 6 * MS), INT64_C(6) << 20);
+    assert_int_equal(places_newest(&places), 6 * MS);
+    assert_int_equal(places_newest(&(struct places){0}), 0);
     assert_int_equal(places_event(&(struct places){0}, 1, 0), 1); /* 0 is no id */
     assert_int_equal(places_event(&(struct places){0}, 1, -MS), 1);
 }
