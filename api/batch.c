@@ -33,7 +33,9 @@ static void skip_blanks(struct scanner *scanner) {
 /* The byte that comes next, after blanks; 0 at the end. */
 static char peek(struct scanner *scanner) {
     skip_blanks(scanner);
-    return scanner->at < scanner->end ? *scanner->at : '\0';
+    if (scanner->at == scanner->end)
+        return '\0';
+    return *scanner->at;
 }
 
 /* Passes this byte, if it comes next. */

@@ -1,8 +1,9 @@
 /* A line of a batch: {"destination":"shop","payload":{"order":7}} or {"type":"order.paid","payload":"text","key":"K"}.
  *
  * Read in one pass and in place, for a batch is how events come in by the hundred thousand. It is as strict as a JSON parser: a line
- * is taken exactly when jansson takes it (tests/fuzz/batch_fuzz.c), but for two things that do not concern us, for the payload is
- * sent on as it was written: numbers of any size are fine in it, and so are names given twice. */
+ * is taken exactly when jansson takes it (tests/fuzz/batch_fuzz.c), but for what does not concern us in a payload that is sent on
+ * as it was written: numbers of any size are fine in it, names given twice, and names with \u0000 in them. And a NUL byte is never
+ * fine, where jansson passes some. */
 #ifndef API_BATCH_H
 #define API_BATCH_H
 

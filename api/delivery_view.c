@@ -26,10 +26,11 @@ static json_t *reason_json(const struct delivery_record *record) {
 }
 
 static json_t *attempt_view(const struct attempt_record *attempt) {
+    int64_t microseconds = attempt->took / LULL_MICROSECOND;
     json_t *view = json_object();
     json_put(&view, "number", json_integer(attempt->number));
     json_put(&view, "began_at", json_time(attempt->began));
-    json_put(&view, "took_ms", json_real((double)(attempt->took / LULL_MICROSECOND) / 1000));
+    json_put(&view, "took_ms", json_real((double)microseconds / 1000));
     json_put(&view, "outcome", json_string(lull_class_name(attempt->class_)));
     json_put(&view, "status", json_some(attempt->status));
     json_put(&view, "error", json_text(attempt->error));

@@ -3,7 +3,6 @@
 #include "api/page.h"
 #include "api/reply.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 void destinations_show(struct call *call) {
@@ -24,17 +23,13 @@ static bool is_cursor(const char *text) {
 
 void destinations_list(struct call *call) {
     const char *after = exchange_query(call->exchange, "cursor");
+    /* One more than is shown says whether there is a next page. */
+    struct destination *found[PAGE_LIMIT_MOST + 1];
     uint32_t limit;
     if (!page_limit(call->exchange, &limit))
         return;
     if (after != NULL && !is_cursor(after)) {
         reply_bad_cursor(call->exchange);
-        return;
-    }
-    /* One more than is shown says whether there is a next page. */
-    struct destination **found = calloc(limit + 1, sizeof *found);
-    if (found == NULL) {
-        reply_no_memory(call->exchange);
         return;
     }
     uint32_t count = registry_list(service_registry(call->worker), after, found, limit + 1);
@@ -46,5 +41,4 @@ void destinations_list(struct call *call) {
     reply_page(call->exchange, items, count > limit ? found[limit - 1]->row.name : NULL);
     for (uint32_t i = 0; i < count; i++)
         destination_release(found[i]);
-    free(found);
 }

@@ -104,15 +104,10 @@ static void answer(const struct batch *batch) {
         buffer_text(&body, "]");
     }
     buffer_text(&body, "}");
-    bool failed = ids.failed || errors.failed || body.failed;
+    body.failed |= ids.failed || errors.failed;
     free(ids.text);
     free(errors.text);
-    if (failed) {
-        free(body.text);
-        reply_no_memory(batch->exchange);
-        return;
-    }
-    reply_taken(batch->exchange, 202, JSON_TYPE, body.text, body.length);
+    reply_buffer(batch->exchange, 202, JSON_TYPE, &body);
 }
 
 static void accepted(struct store_request *request) {

@@ -91,9 +91,9 @@ static void sample_real(struct page *page, const struct subject *subject, double
     end_sample(page);
 }
 
-#define EACH_SUBJECT(page, one)                                                                    \
-    for (const struct subject *one = (page)->subjects; one < (page)->subjects + (page)->count;     \
-         one++)
+#define EACH_SUBJECT(page)                                                                         \
+    for (const struct subject *subject = (page)->subjects;                                         \
+         subject < (page)->subjects + (page)->count; subject++)
 
 static const struct lane_stats *stats_of(const struct subject *subject) {
     return &subject->destination->lane->stats;
@@ -169,7 +169,7 @@ static int64_t take_more(struct page *page, struct registry *registry, lull_time
 static void write_attempts(struct page *page) {
     static const char *const kinds[] = {"first", "retry"};
     begin(page, "lull_attempts_total", "counter", "Attempts that ended, by kind and outcome.");
-    EACH_SUBJECT(page, subject) {
+    EACH_SUBJECT(page) {
         const struct lane_stats *stats = stats_of(subject);
         for (int kind = 0; kind < 2; kind++)
             for (int class_ = 0; class_ < LULL_CLASS_COUNT; class_++) {
@@ -183,7 +183,7 @@ static void write_attempts(struct page *page) {
             }
     }
     begin(page, "lull_retries_total", "counter", "Attempts that ended and were not first tries.");
-    EACH_SUBJECT(page, subject) {
+    EACH_SUBJECT(page) {
         const struct lane_stats *stats = stats_of(subject);
         uint64_t count = 0;
         for (int class_ = 0; class_ < LULL_CLASS_COUNT; class_++)
@@ -218,12 +218,12 @@ static void write_histogram(struct page *page, const struct subject *subject,
 
 static void write_histograms(struct page *page) {
     begin(page, "lull_attempt_duration_seconds", "histogram", "How long attempts took.");
-    EACH_SUBJECT(page, subject) {
+    EACH_SUBJECT(page) {
         write_histogram(page, subject, &stats_of(subject)->duration, stats_duration_bounds,
                         STATS_DURATION_BUCKETS);
     }
     begin(page, "lull_retry_delay_seconds", "histogram", "Delays before retries, as planned.");
-    EACH_SUBJECT(page, subject) {
+    EACH_SUBJECT(page) {
         write_histogram(page, subject, &stats_of(subject)->delay, stats_delay_bounds,
                         STATS_DELAY_BUCKETS);
     }
@@ -233,22 +233,22 @@ static void write_backlog(struct page *page) {
     begin(page, "lull_backlog", "gauge",
           "Deliveries pending: fresh (never tried) and retry; inflight is how many of both are "
           "being tried now.");
-    EACH_SUBJECT(page, subject) {
+    EACH_SUBJECT(page) {
         const struct lane_stats *stats = stats_of(subject);
         sample(page, subject, "state", "fresh", at_least_zero(LOAD(stats->pending[0])));
         sample(page, subject, "state", "retry", at_least_zero(LOAD(stats->pending[1])));
         sample(page, subject, "state", "inflight", LOAD(stats->inflight));
     }
     begin(page, "lull_inflight", "gauge", "Attempts under way.");
-    EACH_SUBJECT(page, subject) {
+    EACH_SUBJECT(page) {
         sample(page, subject, NULL, NULL, LOAD(stats_of(subject)->inflight));
     }
     begin(page, "lull_dlq_size", "gauge", "Dead letters.");
-    EACH_SUBJECT(page, subject) {
+    EACH_SUBJECT(page) {
         sample(page, subject, NULL, NULL, at_least_zero(LOAD(stats_of(subject)->dead)));
     }
     begin(page, "lull_dlq_arrivals_total", "counter", "Deliveries that died, by reason.");
-    EACH_SUBJECT(page, subject) {
+    EACH_SUBJECT(page) {
         for (int reason = 0; reason < LULL_REASON_COUNT; reason++) {
             uint64_t count = LOAD(stats_of(subject)->dead_arrivals[reason]);
             if (count > 0)
@@ -260,11 +260,11 @@ static void write_backlog(struct page *page) {
 
 static void write_events(struct page *page) {
     begin(page, "lull_events_accepted_total", "counter", "Deliveries accepted.");
-    EACH_SUBJECT(page, subject) {
+    EACH_SUBJECT(page) {
         sample(page, subject, NULL, NULL, (int64_t)LOAD(stats_of(subject)->accepted));
     }
     begin(page, "lull_events_delivered_total", "counter", "Deliveries that arrived.");
-    EACH_SUBJECT(page, subject) {
+    EACH_SUBJECT(page) {
         sample(page, subject, NULL, NULL, (int64_t)LOAD(stats_of(subject)->delivered));
     }
 }
@@ -272,12 +272,12 @@ static void write_events(struct page *page) {
 static void write_policies(struct page *page) {
     static const char *const states[] = {"closed", "open", "half_open"};
     begin(page, "lull_breaker_state", "gauge", "The circuit: 0 closed, 1 half-open, 2 open.");
-    EACH_SUBJECT(page, subject) {
+    EACH_SUBJECT(page) {
         sample(page, subject, NULL, NULL, subject->circuit);
     }
     begin(page, "lull_breaker_transitions_total", "counter",
           "Changes of the circuit, by new state.");
-    EACH_SUBJECT(page, subject) {
+    EACH_SUBJECT(page) {
         for (int to = 0; to < 3; to++) {
             uint64_t count = LOAD(stats_of(subject)->breaker_transitions[to]);
             if (count > 0)
@@ -285,12 +285,12 @@ static void write_policies(struct page *page) {
         }
     }
     begin(page, "lull_budget_tokens", "gauge", "Retries that the budget would allow now.");
-    EACH_SUBJECT(page, subject) {
+    EACH_SUBJECT(page) {
         sample_real(page, subject, subject->budget);
     }
     begin(page, "lull_rejected_total", "counter",
           "Attempts that a policy did not let start yet, by policy.");
-    EACH_SUBJECT(page, subject) {
+    EACH_SUBJECT(page) {
         for (int policy = 0; policy < LULL_POLICY_COUNT; policy++)
             if (subject->refused[policy] > 0)
                 sample(page, subject, "policy", lull_policy_name((enum lull_policy)policy),
@@ -298,11 +298,11 @@ static void write_policies(struct page *page) {
     }
     begin(page, "lull_retry_ratio", "gauge",
           "Retries per first attempt, over the last 15 minutes.");
-    EACH_SUBJECT(page, subject) {
+    EACH_SUBJECT(page) {
         sample_real(page, subject, subject->ratio);
     }
     begin(page, "lull_storm", "gauge", "1 while a retry storm is on.");
-    EACH_SUBJECT(page, subject) {
+    EACH_SUBJECT(page) {
         sample(page, subject, NULL, NULL, LOAD(stats_of(subject)->storm) != 0);
     }
 }
@@ -367,10 +367,6 @@ void metrics_show(struct call *call) {
     for (uint32_t i = 0; i < page.count; i++)
         destination_release(page.subjects[i].destination);
     free(page.subjects);
-    if (more >= 0 && !page.text.failed) {
-        reply_taken(call->exchange, 200, METRICS_TYPE, page.text.text, page.text.length);
-        return;
-    }
-    free(page.text.text);
-    reply_no_memory(call->exchange);
+    page.text.failed |= more < 0;
+    reply_buffer(call->exchange, 200, METRICS_TYPE, &page.text);
 }

@@ -162,11 +162,17 @@ void reply_text(struct exchange *exchange, int status, const char *content_type,
                                                .length = length});
 }
 
-void reply_taken(struct exchange *exchange, int status, const char *content_type, char *text,
-                 size_t length) {
-    exchange_answer(exchange, &(struct answer){.status = status,
-                                               .content_type = content_type,
-                                               .body = text,
-                                               .length = length,
-                                               .take = true});
+void reply_buffer(struct exchange *exchange, int status, const char *content_type,
+                  struct buffer *buffer) {
+    if (buffer->failed) {
+        free(buffer->text);
+        reply_no_memory(exchange);
+    } else {
+        exchange_answer(exchange, &(struct answer){.status = status,
+                                                   .content_type = content_type,
+                                                   .body = buffer->text,
+                                                   .length = buffer->length,
+                                                   .take = true});
+    }
+    *buffer = (struct buffer){0};
 }

@@ -2,6 +2,7 @@
 #ifndef API_REPLY_H
 #define API_REPLY_H
 
+#include "api/buffer.h"
 #include "api/json.h"
 #include "net/http.h"
 
@@ -13,11 +14,11 @@ void reply_json(struct exchange *exchange, int status, json_t *value);
 void reply_json_field(struct exchange *exchange, int status, json_t *value, const char *name,
                       const char *text);
 void reply_nothing(struct exchange *exchange); /* 204 */
-/* A static text, or one that is taken. */
 void reply_text(struct exchange *exchange, int status, const char *content_type, const char *text,
                 size_t length);
-void reply_taken(struct exchange *exchange, int status, const char *content_type, char *text,
-                 size_t length);
+/* The buffer's text is taken. Has it failed, the answer says so. */
+void reply_buffer(struct exchange *exchange, int status, const char *content_type,
+                  struct buffer *buffer);
 
 /* A problem: `code` is one word of docs/http.md, the rest a sentence that says what would be right. 503 comes with Retry-After. */
 __attribute__((format(printf, 4, 5))) void reply_problem(struct exchange *exchange, int status,

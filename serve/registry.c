@@ -169,11 +169,12 @@ static bool make_room(struct registry *registry) {
     if (registry->count < registry->room)
         return true;
     uint32_t room = registry->room > 0 ? 2 * registry->room : 64;
-    struct destination **by_name = reallocarray(registry->by_name, room, sizeof *by_name);
+    struct destination **by_name =
+        reallocarray(registry->by_name, room, sizeof(struct destination *));
     if (by_name == NULL)
         return false;
     registry->by_name = by_name;
-    struct destination **by_id = reallocarray(registry->by_id, room, sizeof *by_id);
+    struct destination **by_id = reallocarray(registry->by_id, room, sizeof(struct destination *));
     if (by_id == NULL)
         return false;
     registry->by_id = by_id;
@@ -183,12 +184,12 @@ static bool make_room(struct registry *registry) {
 
 static void insert(struct destination **list, uint32_t count, uint32_t place,
                    struct destination *destination) {
-    memmove(list + place + 1, list + place, (count - place) * sizeof *list);
+    memmove(list + place + 1, list + place, (count - place) * sizeof(struct destination *));
     list[place] = destination;
 }
 
 static void cut(struct destination **list, uint32_t count, uint32_t place) {
-    memmove(list + place, list + place + 1, (count - place - 1) * sizeof *list);
+    memmove(list + place, list + place + 1, (count - place - 1) * sizeof(struct destination *));
 }
 
 static struct destination *take_out(struct registry *registry, int64_t id) {
