@@ -52,7 +52,7 @@ void heap_move(struct heap *heap, struct lane *lane) {
 int heap_add(struct heap *heap, struct lane *lane) {
     if (heap->count == heap->room) {
         uint32_t room = heap->room > 0 ? 2 * heap->room : 64;
-        struct lane **lanes = reallocarray(heap->lanes, room, sizeof *lanes);
+        struct lane **lanes = reallocarray(heap->lanes, room, sizeof(struct lane *));
         if (lanes == NULL)
             return LULL_ENOMEM;
         heap->lanes = lanes;

@@ -195,7 +195,8 @@ static void move_clock(struct lane *lane, struct lull_verdict verdict) {
 void lane_heed_pause(struct lane *lane) {
     struct lull_guard_stats stats;
     lull_guard_snapshot(&lane->guard, &stats, lane->engine->now);
-    if (stats.not_before > lane->engine->now && stats.not_before > lane->clock)
+    /* Not the clock: that may wait longer for a rate limit, which no restart remembers. */
+    if (stats.not_before > lane->engine->now && stats.not_before > lane->clock_kept)
         move_clock(lane, (struct lull_verdict){.decision = LULL_NO,
                                                .policy = LULL_POLICY_CLOCK,
                                                .reason = LULL_REASON_RETRY_AFTER,

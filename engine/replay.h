@@ -20,7 +20,7 @@
 #define REPLAY_ERRORS_SLOWER 0.1 /* more than this: halved */
 #define REPLAY_ERRORS_STOP 0.5   /* more than this: stopped */
 #define REPLAY_STOP_AT_LEAST 10  /* attempts of a minute, to decide that */
-#define REPLAY_TICK (LULL_SECOND / 10)
+#define REPLAY_TICK (100 * LULL_MILLISECOND)
 
 struct replay_pace {
     double rate; /* letters a minute */

@@ -35,9 +35,10 @@ lull_time lane_replay_next(const struct lane *lane) {
     return lane->pace.next;
 }
 
-/* What was moved and not sent yet counts against the pace: a lane that cannot keep up is not filled. */
+/* A lane that cannot keep up is not filled further: what waits is at most some seconds' worth of the replay. */
 static bool keeps_up(const struct lane *lane) {
-    return lane->streams[DELIVERY_FRESH].ready.count < LANE_LOAD_MOST;
+    double seconds = 5 * lane->pace.rate / 60;
+    return (double)lane->stats.pending[DELIVERY_FRESH] < LANE_LOAD_MOST + seconds;
 }
 
 void lane_replay_run(struct lane *lane) {

@@ -218,6 +218,19 @@ uint32_t client_under_way(const struct client *client) {
     return client->under_way;
 }
 
+/* A kept connection is not looked at again when it is used again: those to what may no longer be called end here. */
+static void end_refused_connections(const struct transfer_settings *settings) {
+    for (size_t i = 0; i < settings->sockets.count; i++) {
+        struct sockaddr_storage peer;
+        socklen_t length = sizeof peer;
+        if (settings->sockets.slots[i].ours &&
+            getpeername((int)i, (struct sockaddr *)&peer, &length) == 0 &&
+            address_refusal((struct sockaddr *)&peer, settings->allow, settings->allow_count) !=
+                NULL)
+            shutdown((int)i, SHUT_RDWR);
+    }
+}
+
 bool client_allow(struct client *client, const struct cidr *allow, uint32_t count) {
     struct cidr *copy = calloc(count + 1, sizeof *copy);
     if (copy == NULL)
@@ -226,6 +239,7 @@ bool client_allow(struct client *client, const struct cidr *allow, uint32_t coun
     free(client->settings.allow);
     client->settings.allow = copy;
     client->settings.allow_count = count;
+    end_refused_connections(&client->settings);
     return true;
 }
 

@@ -69,7 +69,7 @@ struct client *client_new(int epoll, const struct client_options *options);
 /* Attempts that are under way just stop: `ended` is not called for them. NULL is fine. */
 void client_destroy(struct client *client);
 
-/* Other addresses may be called from now on; connections that are open stay. False: out of memory, nothing has changed. */
+/* Other addresses may be called from now on; connections to those that may not any more end. False: out of memory, nothing has changed. */
 bool client_allow(struct client *client, const struct cidr *allow, uint32_t count);
 
 struct transport_port *client_port(struct client *client);

@@ -8,7 +8,8 @@
 
 struct letter {
     struct letter *next;
-    void (*open)(struct letter *letter); /* called on the loop's thread; the letter is then the opener's */
+    void (*open)(
+        struct letter *letter); /* called on the loop's thread; the letter is then the opener's */
 };
 
 struct inbox {

@@ -43,7 +43,7 @@
 enum { HTTP_ADDRESS_SIZE = 64 };
 
 /* Opens `count` listening sockets on "127.0.0.1:8080", "[::1]:8080", "host:8080" or ":8080" (all
- * addresses). Port 0 is any free port, the same for all of them. `address` says where they listen,
+ * IPv4 addresses). Port 0 is any free port, the same for all of them. `address` says where they listen,
  * "127.0.0.1:8080". A port that somebody listens on already is refused, even by another lull.
  * False: nothing is open, and the problem says why. */
 bool http_listen(const char *text, size_t count, int sockets[], char address[HTTP_ADDRESS_SIZE],

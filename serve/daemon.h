@@ -23,7 +23,8 @@ struct service {
 };
 
 static inline struct worker *owner_of(struct service *service, int64_t destination) {
-    return &service->workers[(uint64_t)destination % service->worker_count];
+    uint32_t workers = service->worker_count > 0 ? service->worker_count : 1;
+    return &service->workers[(uint64_t)destination % workers];
 }
 
 struct daemon_options {
@@ -40,6 +41,6 @@ bool worker_open_doors(struct worker *worker, struct problem *problem);
 void reconcile(struct worker *worker, void (*done)(struct worker *worker));
 
 /* On the store's thread, after each transaction: accepted events go to the lanes that they are for. */
-void hand_over(void *service, struct store_request *finished);
+void hand_over(void *context, struct store_request *finished);
 
 #endif

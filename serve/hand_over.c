@@ -66,7 +66,7 @@ void hand_over(void *context, struct store_request *finished) {
     for (uint32_t i = 0; i < service->worker_count; i++) {
         struct worker *worker = &service->workers[i];
         uint32_t count = count_for(service, finished, i);
-        if (count == 0)
+        if (count == 0 || atomic_load(&worker->missed)) /* the lanes will find these on disk, too */
             continue;
         struct parcel *parcel = malloc(sizeof *parcel + count * sizeof parcel->items[0]);
         if (parcel == NULL) { /* they are on disk: the lanes look there */

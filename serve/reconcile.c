@@ -3,6 +3,7 @@
 #include "alerts.h"
 #include "daemon.h"
 #include "log.h"
+#include "net/sign.h"
 #include "settings.h"
 
 #include <stdio.h>
@@ -51,17 +52,31 @@ static bool same_text(const char *a, const char *b) {
     return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
 }
 
+/* What signs from now on, malloc'd; "": nothing does. Where the file names none, the one that there is stays, and who has none gets one. */
+static char *secret_for(const struct destination_settings *settings, const struct destination *is) {
+    char made[SECRET_TEXT_SIZE];
+    if (settings->has_secret)
+        return strdup(settings->secret);
+    if (is != NULL && is->row.secret != NULL)
+        return strdup(is->row.secret);
+    return secret_generate(made) == LULL_OK ? strdup(made) : NULL;
+}
+
 /* True: a change is on its way. */
 static bool apply_one(struct reconciling *state, const struct destination_settings *settings) {
     struct worker *worker = state->worker;
     struct destination *is = registry_find(worker->service->registry, settings->name);
     state->settings = *settings;
     state->json = settings_json(settings);
-    state->secret = settings->secret[0] != '\0' ? strdup(settings->secret) : NULL;
+    state->secret = secret_for(settings, is);
     state->looked_at = is;
-    if (state->json == NULL ||
+    if (state->json == NULL || state->secret == NULL)
+        log_event(LOG_ERROR, "out_of_memory", "destination=%s", settings->name);
+    if (state->json == NULL || state->secret == NULL ||
         (is != NULL && is->row.from_config && same_text(is->row.settings, state->json) &&
          same_text(is->row.secret, state->secret) &&
+         /* Both were zeroed before they were read, padding and all. */
+         // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
          memcmp(&is->settings.guard, &settings->guard, sizeof settings->guard) == 0)) {
         forget_change(state);
         return false;
@@ -77,8 +92,9 @@ static bool apply_one(struct reconciling *state, const struct destination_settin
     snprintf(state->change.row.name, sizeof state->change.row.name, "%s", settings->name);
     state->change.row.from_config = true;
     state->change.row.settings = state->json;
-    state->change.row.secret = state->secret;
-    state->change.row.previous_secret = NULL;
+    state->change.row.secret = state->secret[0] != '\0' ? state->secret : NULL;
+    if (is == NULL || !same_text(is->row.secret, state->secret))
+        state->change.row.previous_secret = NULL;
     if (is != NULL)
         state->change.row.state = destination_state(is);
     else

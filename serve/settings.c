@@ -94,6 +94,7 @@ static bool alerts_settings(const struct serve_config *config,
         return false;
     snprintf(settings->name, sizeof settings->name, "%s", ALERTS_DESTINATION);
     snprintf(settings->secret, sizeof settings->secret, "%s", config->alerts.secret);
+    settings->has_secret = true; /* without one they are not signed */
     return true;
 }
 

@@ -166,9 +166,10 @@ static void *loop(void *argument) {
     struct worker *worker = argument;
     while (!is_over(worker)) {
         wait_for_events(worker);
-        inbox_open(&worker->inbox);
-        if (atomic_exchange_explicit(&worker->missed, false, memory_order_relaxed))
+        /* First: parcels that follow must find the lanes behind, or a cursor would pass what was missed. */
+        if (atomic_exchange(&worker->missed, false))
             engine_missed(&worker->engine);
+        inbox_open(&worker->inbox);
         client_turn(worker->client);
         do_chores(worker);
         give_up(worker);

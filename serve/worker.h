@@ -69,7 +69,7 @@ struct lane *worker_lane(const struct worker *worker, int64_t destination);
 struct target *target_of(const struct destination_row *row,
                          const struct destination_settings *settings);
 /* alerts.c */
-void alerts_tell(void *worker, const struct news *news);
+void alerts_tell(void *context, const struct news *news);
 void alerts_chores(struct worker *worker);
 
 #endif

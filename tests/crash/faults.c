@@ -35,7 +35,8 @@ __attribute__((constructor)) static void begin(void) {
     pthread_t thread;
     if (seed == NULL || fault_vfs_register() != SQLITE_OK)
         return;
-    sqlite3_vfs_register(sqlite3_vfs_find(FAULT_VFS), 1); /* the one that is used unless told otherwise */
+    sqlite3_vfs_register(sqlite3_vfs_find(FAULT_VFS),
+                         1); /* the one that is used unless told otherwise */
     if (pthread_create(&thread, NULL, misbehave, seed) == 0)
         pthread_detach(thread);
 }
