@@ -278,7 +278,8 @@ static bool say_unreachable(const struct exchange *exchange, struct problem *pro
     else if (exchange->result == CURLE_COULDNT_CONNECT && exchange->system_error != 0)
         reason = strerror(exchange->system_error);
     snprintf(text, sizeof text, "%s", reason);
-    text[0] = (char)tolower((unsigned char)text[0]);
+    if (!isupper((unsigned char)text[1])) /* not an "SSL …" */
+        text[0] = (char)tolower((unsigned char)text[0]);
     return problem_say(problem,
                        "cannot reach %s: %s; is lull serve running? (--server or LULL_SERVER says "
                        "where)",

@@ -6,6 +6,7 @@
 #include "log.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -164,6 +165,9 @@ static void give_up(struct worker *worker) {
 
 static void *loop(void *argument) {
     struct worker *worker = argument;
+    char name[16];
+    snprintf(name, sizeof name, "worker %u", worker->index);
+    pthread_setname_np(pthread_self(), name);
     while (!is_over(worker)) {
         wait_for_events(worker);
         /* First: parcels that follow must find the lanes behind, or a cursor would pass what was missed. */

@@ -6,6 +6,7 @@
 
 static void *work(void *argument) {
     struct checkpointer *self = argument;
+    pthread_setname_np(pthread_self(), "checkpoint");
     pthread_mutex_lock(&self->lock);
     for (;;) {
         while (!self->wanted && !self->stopping)

@@ -239,6 +239,7 @@ static void keep_insistent(struct store_thread *self) {
 
 static void *work(void *argument) {
     struct store_thread *self = argument;
+    pthread_setname_np(pthread_self(), "store");
     struct store_adapter *adapter = self->config.adapter;
     while (wait_for_work(self)) {
         gather(self);
