@@ -193,11 +193,13 @@ void destinations_create(struct call *call) {
     service_change(call->worker, &asked->change);
 }
 
-/* The destination of the path, if it may be changed here: one reference. NULL: answered. */
-static struct destination *changeable(struct call *call) {
+/* The destination of the path, if it may be changed here: one reference. NULL: answered. A secret that is not in the file is ours to
+ * change. */
+static struct destination *changeable(struct call *call, bool secret_only) {
     struct destination *destination = destination_named(call);
     if (destination == NULL ||
-        (!destination->row.from_config && !destination_is_internal(destination)))
+        (!destination->row.from_config && !destination_is_internal(destination)) ||
+        (secret_only && !destination->settings.has_secret && !destination_is_internal(destination)))
         return destination;
     reply_problem(call->exchange, 409, "from_config",
                   "%s comes from the configuration file; change it there, and reload",
@@ -218,7 +220,7 @@ static const char *wrong_with(const struct destination *current, json_t *body) {
 }
 
 void destinations_update(struct call *call) {
-    struct destination *current = changeable(call);
+    struct destination *current = changeable(call, false);
     json_t *body = current != NULL ? body_object(call->exchange) : NULL;
     if (body == NULL) {
         destination_release(current);
@@ -255,7 +257,7 @@ void destinations_update(struct call *call) {
 }
 
 void destinations_rotate(struct call *call) {
-    struct destination *current = changeable(call);
+    struct destination *current = changeable(call, true);
     struct asked *asked = current != NULL ? ask(call, CHANGE_UPDATE, SHAPE_ROTATED, current) : NULL;
     if (asked == NULL)
         return;
@@ -274,7 +276,7 @@ void destinations_remove(struct call *call) {
         reply_problem(call->exchange, 400, "bad_force", "force must be true or false");
         return;
     }
-    struct destination *current = changeable(call);
+    struct destination *current = changeable(call, false);
     struct asked *asked = current != NULL ? ask(call, CHANGE_REMOVE, SHAPE_REMOVED, current) : NULL;
     if (asked == NULL)
         return;

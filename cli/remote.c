@@ -167,6 +167,9 @@ bool remote_init(struct remote *remote, const struct remote_options *options,
     remote->curl = screen_memory(curl_easy_init());
     const char *server = given_or_environment(options->server, "LULL_SERVER", REMOTE_SERVER);
     const char *token = given_or_environment(options->token, "LULL_TOKEN", NULL);
+    const char *ca = given_or_environment(options->ca, "LULL_CA", NULL);
+    if (ca != NULL)
+        curl_easy_setopt(remote->curl, CURLOPT_CAINFO, ca);
     if (lull_guard_init(&remote->guard, &config, &error) != LULL_OK)
         problem_say(problem, "%s", error.message);
     else if (set_server(remote, server, problem) && set_token(remote, token, problem))

@@ -27,8 +27,10 @@
 #define REMOTE_KEY_SIZE 40
 
 struct remote_options {
-    const char *server;    /* NULL: LULL_SERVER in the environment, or REMOTE_SERVER */
-    const char *token;     /* NULL: LULL_TOKEN in the environment, or none */
+    const char *server; /* NULL: LULL_SERVER in the environment, or REMOTE_SERVER */
+    const char *token;  /* NULL: LULL_TOKEN in the environment, or none */
+    const char *
+        ca; /* PEM file, instead of the system's authorities; NULL: LULL_CA in the environment, or none */
     lull_duration timeout; /* 0: REMOTE_TIMEOUT */
 };
 

@@ -23,6 +23,12 @@ bool common_set_token(void *options, const char *value, struct problem *problem)
     return true;
 }
 
+bool common_set_ca(void *options, const char *value, struct problem *problem) {
+    (void)problem;
+    ((struct common *)options)->remote.ca = value;
+    return true;
+}
+
 bool common_set_timeout(void *options, const char *value, struct problem *problem) {
     struct common *common = options;
     if (!duration_parse(value, &common->remote.timeout) || common->remote.timeout == 0)

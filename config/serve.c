@@ -192,6 +192,7 @@ static const struct field cidr_entry = {
 static const struct field address_fields[] = {
     {"allow", FIELD_LIST, CONFIG(allow), .entry = &cidr_entry,
      .count = offsetof(struct serve_config, allow_count)},
+    {"ca_file", FIELD_TEXT, CONFIG(ca_file)},
 };
 static const struct schema address_schema = SCHEMA(struct serve_config, address_fields);
 

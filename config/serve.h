@@ -64,6 +64,8 @@ struct serve_config {
     } limits;
     struct cidr allow[SERVE_CIDRS]; /* addresses.allow: private ones that may be called */
     uint32_t allow_count;
+    char ca_file
+        [1024]; /* addresses.ca_file: authorities trusted instead of the system's; "": the system's */
     lull_duration retention; /* retention.delivered */
     lull_duration patience;  /* shutdown.patience: for attempts under way */
     struct {

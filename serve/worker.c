@@ -214,6 +214,11 @@ bool worker_open_doors(struct worker *worker, struct problem *problem) {
     };
     worker->socket = -1;
     worker->http = http_server_new(&options, problem);
+    if (worker->http == NULL && options.certificate != NULL) {
+        struct problem why = *problem;
+        problem_say(problem, "%.200s (with tls.certificate %.200s and tls.key %.200s)", why.text,
+                    config->tls.certificate, config->tls.key);
+    }
     return worker->http != NULL;
 }
 
@@ -222,6 +227,7 @@ bool worker_open_doors(struct worker *worker, struct problem *problem) {
 int worker_init(struct worker *worker, struct service *service, uint32_t index,
                 struct config_version *config, int socket, struct problem *problem) {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = &worker->inbox};
+    const char *ca_file = config->config.ca_file;
     uint64_t seed = 0;
     *worker = (struct worker){
         .service = service,
@@ -242,9 +248,11 @@ int worker_init(struct worker *worker, struct service *service, uint32_t index,
     worker->client = client_new(worker->epoll, &(struct client_options){
                                                    .allow = config->config.allow,
                                                    .allow_count = config->config.allow_count,
+                                                   .ca_file = ca_file[0] != '\0' ? ca_file : NULL,
                                                });
     if (worker->client == NULL) {
-        problem_say(problem, "cannot make an HTTP client");
+        problem_say(problem, "cannot make an HTTP client%s%s",
+                    ca_file[0] != '\0' ? "; can addresses.ca_file be read? " : "", ca_file);
         return LULL_ESYSTEM;
     }
     if (store_client_init(&worker->store, service->store, &worker->inbox) != LULL_OK) {

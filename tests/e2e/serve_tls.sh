@@ -22,6 +22,8 @@ is 'and to nobody without TLS' '' "$(grep -x ok <<<"$answer")"
 lull dest list --json
 is 'the command line: exit code' 1 "$code"
 like 'the command line: does not trust it either' 'certificate' "$err"
+lull dest list --json --ca certificate.pem
+is 'the command line: unless told whom to trust' 0 "$code"
 
 # A destination whose certificate nobody vouches for gets nothing.
 python3 - >secure.out 2>&1 <<'END' &
@@ -54,6 +56,18 @@ state() {
 becomes 'a certificate that nobody vouches for: no delivery' dead state
 is 'a certificate that nobody vouches for: nothing arrived' 0 "$(grep -c got secure.out)"
 ended 'TLS'
+
+# Now somebody does: the file says so.
+cat >>lull.yaml <<END
+addresses: {allow: [127.0.0.0/8], ca_file: $tmp/certificate.pem}
+END
+sed -i '0,/^addresses/{/^addresses/d}' lull.yaml
+start
+api POST /v1/destinations/secure/events --cacert certificate.pem -d 2
+id=$(jq -r .id <<<"$out")
+becomes 'a certificate of an authority of ours: delivered' delivered state
+is 'a certificate of an authority of ours: arrived' 1 "$(grep -c got secure.out)"
+ended 'TLS, with an authority of ours'
 
 echo nonsense >key.pem
 refused 'a bad key' 1 'TLS|key\.pem' -c lull.yaml --listen 127.0.0.1:0 --store sqlite:x.db

@@ -283,6 +283,7 @@ static void test_from_config(void **state) {
     struct worker *world = *state;
     struct destination_settings settings = {
         .url = "https://x.example/", .types = {{"a.*"}}, .type_count = 1, .policy = "worker"};
+    settings.has_secret = true;
     struct store_put put = {.request = {.kind = STORE_PUT},
                             .row = {.name = "fixed", .from_config = true, .created = NOON}};
     assert_int_equal(run_now(world, &put.request), LULL_OK);
