@@ -321,7 +321,8 @@ static void write_service(struct page *page, const struct service_figures *figur
         (double)figures->store_transactions);
     one(page, "lull_store_requests_total", "counter", "Requests to the store.",
         (double)figures->store_requests);
-    begin(page, "lull_alerts_total", "counter", "Alerts raised, by kind: each is logged and, if alerts.url is set, posted.");
+    begin(page, "lull_alerts_total", "counter",
+          "Alerts raised, by kind: each is logged and, if alerts.url is set, posted.");
     for (size_t i = 0; i < sizeof alerts / sizeof alerts[0]; i++)
         sample(page, NULL, "kind", alerts[i], (int64_t)figures->alerts[i]);
     begin(page, "lull_config_reloads_total", "counter", "Reloads of the configuration, by result.");

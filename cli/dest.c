@@ -143,7 +143,7 @@ static const struct flag flags[] = {
      set_type},
     {"policy", 'p', "NAME", "a preset, or a policy of the server's file", set_policy},
     {"set", 0, "KEY=VALUE",
-     "another setting, as in attempts=8, base=30s or rate=100/s;\n"
+     "another setting, as in attempts=8 or rate=100/s;\n"
      "may be given several times",
      set_set},
     {"secret", 0, "SECRET", "to sign with, whsec_... (default: one is made)", set_secret},
@@ -295,9 +295,10 @@ static int rm(struct call *call) {
         remote_path_query(&path, "force", "true");
     bool done =
         remote_ask(call->remote, &(struct remote_request){"DELETE", &path}, &answer, &problem);
+    const char *code = done ? NULL : json_string_value(json_object_get(answer.json, "code"));
     if (!done)
         complain("%s%s", problem.text,
-                 answer.status == 409 && !options->force ? " (--force drops them)" : "");
+                 code != NULL && strcmp(code, "not_empty") == 0 ? " (--force drops them)" : "");
     remote_answer_clean_up(&answer);
     if (!done)
         return EXIT_FAILURE;
@@ -336,13 +337,13 @@ void dest_help(FILE *stream) {
           stream);
     flags_print(flags, COUNT(flags), stream);
     fputs("\n"
-          "VALUE is a number, a word, or JSON: attempts=8, rate=100/s, types=order.*,refund.*,\n"
-          "'headers={\"X-Team\": \"payments\"}'.\n"
+          "VALUE is a number, a word, or JSON: attempts=8, rate=100/s,\n"
+          "types=order.*,refund.*, 'headers={\"X-Team\": \"payments\"}'.\n"
           "\n"
-          "Exits with 0 if it was done, with 1 if it failed, and with 2 if the flags make no\n"
-          "sense.\n"
+          "Exits with 0 if it was done, with 1 if it failed, and with 2 if the flags make\n"
+          "no sense.\n"
           "\n"
-          "  lull dest add shop https://shop.example/hooks --type 'order.*' --set attempts=8\n"
+          "  lull dest add shop https://shop.example/hooks -t 'order.*' --set attempts=8\n"
           "  lull dest set shop rate=50/s attempts=\n"
           "  lull dest pause shop\n",
           stream);

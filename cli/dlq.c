@@ -309,18 +309,19 @@ int dlq_command(int count, char **arguments) {
 void dlq_help(FILE *stream) {
     remote_command_usage(&command, stream);
     fputs("\n"
-          "Dead letters: deliveries that lull serve has given up on. They stay until they are\n"
-          "replayed or dropped. A replay begins at --rate, doubles it after each clean minute,\n"
-          "halves it when more than one in ten fails, and stops when more than half do.\n"
+          "Dead letters: deliveries that lull serve has given up on. They stay until they\n"
+          "are replayed or dropped. A replay begins at --rate, doubles it after each clean\n"
+          "minute, halves it when more than one in ten fails, and stops when more than half\n"
+          "do.\n"
           "\n",
           stream);
     flags_print(flags, COUNT(flags), stream);
     fputs("\n"
-          "Exits with 0 if it was done, with 1 if it failed (with --watch: if the replay was\n"
-          "stopped or cancelled), and with 2 if the flags make no sense.\n"
+          "Exits with 0 if it was done, with 1 if it failed (with --watch: if the replay\n"
+          "was stopped or cancelled), and with 2 if the flags make no sense.\n"
           "\n"
           "  lull dlq list --destination shop\n"
-          "  lull dlq show dlv_01h2xcejqtf2nbrexx3vqjhp41 --payload >payload.json\n"
+          "  lull dlq show dlv_1m7gs63280001 --payload >payload.json\n"
           "  lull dlq replay shop --rate 20/s --watch\n",
           stream);
 }

@@ -62,7 +62,7 @@ static int list(struct call *call) {
         {"state"},
         {"tries", .right = true},
         {"due/ended"},
-        {"last error", .shrinks = true},
+        {"last answer", .shrinks = true},
     };
     const struct event_options *options = call->options;
     struct list request = {
@@ -123,11 +123,11 @@ void event_help(FILE *stream) {
           stream);
     flags_print(flags, COUNT(flags), stream);
     fputs("\n"
-          "Exits with 0 if it was done, with 1 if it failed, and with 2 if the flags make no\n"
-          "sense.\n"
+          "Exits with 0 if it was done, with 1 if it failed, and with 2 if the flags make\n"
+          "no sense.\n"
           "\n"
           "  lull event list --destination shop --state pending\n"
           "  lull event list --state dead --all --json\n"
-          "  lull event show evt_01h2xcejqtf2nbrexx3vqjhp41\n",
+          "  lull event show evt_1m7gs63280000\n",
           stream);
 }

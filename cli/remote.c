@@ -289,7 +289,32 @@ static bool say_unreachable(const struct exchange *exchange, struct problem *pro
                        server, text);
 }
 
-static const char *advice(const struct exchange *exchange) {
+/* Where the server says which request helps, the command that does is said instead. Gives the length
+ * of what is left of the detail. */
+static size_t without_request(const char *detail) {
+    static const char *const requests[] = {"; GET /", "; POST /", "; PATCH /", "; ?force",
+                                           "; send Authorization"};
+    for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+        const char *request = strstr(detail, requests[i]);
+        if (request != NULL)
+            return (size_t)(request - detail);
+    }
+    return strlen(detail);
+}
+
+static const char *advice(const struct exchange *exchange, bool wanted) {
+    static const struct {
+        const char *code, *advice;
+    } rows[] = {
+        {"unknown_destination", "; lull dest list names those there are"},
+        {"unknown_replay", "; lull dlq replays names those there are"},
+        {"destination_exists", "; lull dest set changes it"},
+        {"destination_disabled", "; lull dest resume makes it take events again"},
+    };
+    const char *code = json_string_value(json_object_get(exchange->answer->json, "code"));
+    for (size_t i = 0; wanted && code != NULL && i < sizeof rows / sizeof rows[0]; i++)
+        if (strcmp(rows[i].code, code) == 0)
+            return rows[i].advice;
     if (exchange->answer->status != 401)
         return "";
     return exchange->remote->authorization == NULL ? "; give --token TOKEN, or set LULL_TOKEN"
@@ -306,11 +331,12 @@ static bool say_refused(const struct exchange *exchange, struct problem *problem
         snprintf(attempts, sizeof attempts, " (%u attempts)", answer->attempts);
     if (text == NULL)
         return problem_say(problem, "%s answered %d%s%s%s", exchange->remote->server,
-                           answer->status, attempts, advice(exchange),
+                           answer->status, attempts, advice(exchange, false),
                            answer->status == 401 ? "" : "; is it a lull serve?");
     struct screen screen = screen_of(STDERR_FILENO);
-    char *safe = screen_safe(&screen, text, strlen(text), false);
-    problem_say(problem, "%.380s%s%s", safe, attempts, advice(exchange));
+    size_t length = without_request(text);
+    char *safe = screen_safe(&screen, text, length, false);
+    problem_say(problem, "%.380s%s%s", safe, attempts, advice(exchange, text[length] != '\0'));
     free(safe);
     return false;
 }

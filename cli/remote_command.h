@@ -69,7 +69,7 @@ bool common_set_all(void *options, const char *value, struct problem *problem);
     {"server", 0, "URL", "where lull serve is (default: $LULL_SERVER, or\n" REMOTE_SERVER ")",     \
      common_set_server},                                                                           \
         {"token", 0, "TOKEN", "if it wants one (default: $LULL_TOKEN)", common_set_token},         \
-        {"ca", 0, "FILE", "trust these authorities instead of the system's (default: $LULL_CA)",   \
+        {"ca", 0, "FILE", "trust these authorities instead of the system's\n(default: $LULL_CA)",  \
          common_set_ca},                                                                           \
         {"timeout", 0, "D", "for a request, retries included (default: 30s)", common_set_timeout}, \
         {"json", 0, NULL, "the server's JSON, as one document", common_set_json}, {                \

@@ -87,26 +87,28 @@ static bool set_wait(void *options, const char *value, struct problem *problem) 
 }
 
 static const struct flag flags[] = {
-    {"type", 't', "TYPE", "the event's type; without DEST, to all that subscribe to it", set_type},
+    {"type", 't', "TYPE", "the event's type; without DEST, to all that subscribe", set_type},
     {"data", 'd', "DATA", "the payload", set_data},
     {"file", 'f', "FILE", "a file with the payload; - is stdin, and the default", set_file},
     {"content-type", 0, "T",
-     "of the payload (default: application/json if it is JSON,\n"
-     "text/plain if it is text, else application/octet-stream)",
+     "of the payload (default: application/json if it is\n"
+     "JSON, text/plain if it is text, else\n"
+     "application/octet-stream)",
      set_content_type},
-    {"key", 'k', "KEY", "Idempotency-Key: sent again with it, it is the same event", set_key},
+    {"key", 'k', "KEY", "Idempotency-Key: sent again, it is the same event", set_key},
     {"header", 'H', "'K: V'",
      "a header field that travels on: Content-Encoding,\n"
      "traceparent or tracestate; may be given several times",
      set_header},
     {"wait", 'w', "[D]",
-     "until it is delivered or dead, at most D; exits with 1 if\n"
-     "it is not delivered",
+     "until it is delivered or dead, at most D; exits with\n"
+     "1 if it is not delivered",
      set_wait},
     {"batch", 0, "FILE",
-     "many events, a JSON object a line: {\"destination\": ...,\n"
-     "\"payload\": ...}, or \"type\" for \"destination\"; \"key\" and\n"
-     "\"content_type\" are optional; - is stdin",
+     "many events, a JSON object a line:\n"
+     "{\"destination\": ..., \"payload\": ...}, or \"type\" for\n"
+     "\"destination\"; \"key\" and \"content_type\" are\n"
+     "optional; - is stdin",
      set_batch},
     COMMON_FLAGS,
 };
@@ -263,6 +265,13 @@ static void say_pending(struct status_line *line, const char *id, struct standin
                      (long long)json_integer_value(json_object_get(delivery, "attempts")));
 }
 
+/* Why the last attempt failed: "status 503", "connection refused". */
+static const char *last_error(const json_t *delivery) {
+    const json_t *trace = json_object_get(delivery, "trace");
+    size_t count = json_array_size(trace);
+    return count == 0 ? "" : text_of(json_array_get(trace, count - 1), "error");
+}
+
 static int say_end(const struct call *call, const json_t *event, struct standing standing) {
     if (call->common->json)
         view_json(&call->screen, event);
@@ -277,11 +286,13 @@ static int say_end(const struct call *call, const json_t *event, struct standing
                              strlen(text_of(delivery, "destination")), false);
     char *reason = screen_safe(&screen, text_of(delivery, "reason"),
                                strlen(text_of(delivery, "reason")), false);
-    complain("dead at %s after %lld attempts%s%s", name,
-             (long long)json_integer_value(json_object_get(delivery, "attempts")),
-             reason[0] == '\0' ? "" : ": ", reason);
+    char *error = screen_safe(&screen, last_error(delivery), strlen(last_error(delivery)), false);
+    long long attempts = json_integer_value(json_object_get(delivery, "attempts"));
+    complain("dead at %s after %lld attempt%s%s%s%s%s", name, attempts, attempts == 1 ? "" : "s",
+             reason[0] == '\0' ? "" : ": ", reason, error[0] == '\0' ? "" : "; last: ", error);
     free(name);
     free(reason);
+    free(error);
     return EXIT_FAILURE;
 }
 
@@ -414,23 +425,22 @@ void send_help(FILE *stream) {
           "       lull send --type TYPE [FLAG...]\n"
           "       lull send --batch FILE [FLAG...]\n"
           "\n"
-          "Hands an event to lull serve, and prints its id once it is on the server's disk. It\n"
-          "goes to one destination, or to all that subscribe to its type.\n"
+          "Hands an event to lull serve, and prints its id once it is on the server's\n"
+          "disk. It goes to one destination, or to all that subscribe to its type.\n"
           "\n",
           stream);
     flags_print(flags, COUNT(flags), stream);
-    fputs(
-        "\n"
-        "Without --data and --file the payload is read from stdin. Without --key a random one\n"
-        "is made, so that its own retries cannot make two events of one. In a batch, lines\n"
-        "without a key get one: KEY and the line's number. With the same KEY, a file can be sent\n"
-        "again, and what was accepted before is not sent twice.\n"
-        "\n"
-        "Exits with 0 if it was done, with 1 if it failed, and with 2 if the flags make no\n"
-        "sense.\n"
-        "\n"
-        "  lull send shop -d '{\"order\": 7}' --wait 30s\n"
-        "  lull send --type order.paid -f order.json -k order-7-paid\n"
-        "  lull send --batch events.ndjson\n",
-        stream);
+    fputs("\n"
+          "Without --data and --file the payload is read from stdin. Without --key a\n"
+          "random one is made, so that its own retries cannot make two events of one. In a\n"
+          "batch, lines without a key get one: KEY and the line's number. With the same\n"
+          "KEY, a file can be sent again, and what was accepted before is not sent twice.\n"
+          "\n"
+          "Exits with 0 if it was done, with 1 if it failed, and with 2 if the flags make\n"
+          "no sense.\n"
+          "\n"
+          "  lull send shop -d '{\"order\": 7}' --wait 30s\n"
+          "  lull send --type order.paid -f order.json -k order-7-paid\n"
+          "  lull send --batch events.ndjson\n",
+          stream);
 }

@@ -67,6 +67,11 @@ static bool is_blank(const char *line, size_t length) {
     return true;
 }
 
+/* strchr would find a NUL, too. */
+static bool ends_line(char byte) {
+    return byte == '\r' || byte == '\n';
+}
+
 /* The next line that says something, into batch->line. False at the end. */
 static bool read_line(struct batch *batch) {
     ssize_t length = 0;
@@ -77,7 +82,7 @@ static bool read_line(struct batch *batch) {
     while ((length = getline(&batch->line, &batch->room, batch->stream)) >= 0) {
         batch->number++;
         batch->used = (size_t)length;
-        while (batch->used > 0 && strchr("\r\n", batch->line[batch->used - 1]) != NULL)
+        while (batch->used > 0 && ends_line(batch->line[batch->used - 1]))
             batch->used--;
         if (!is_blank(batch->line, batch->used))
             return true;

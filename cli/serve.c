@@ -37,12 +37,11 @@ static bool set_help(void *options, const char *value, struct problem *problem) 
 
 static const struct flag flags[] = {
     {"config", 'c', "FILE",
-     "the configuration (default: " DEFAULT_CONFIG " here, if there is one);\n"
-     "SIGHUP reads it again",
+     "the configuration (default: " DEFAULT_CONFIG " here, if there\n"
+     "is one); SIGHUP reads it again",
      set_config},
-    {"listen", 0, "ADDR:PORT", "instead of the configuration's (default: " SERVE_LISTEN ")",
-     set_listen},
-    {"store", 0, "URL", "instead of the configuration's (default: " SERVE_STORE ")", set_store},
+    {"listen", 0, "ADDR:PORT", "where to listen (default: " SERVE_LISTEN ")", set_listen},
+    {"store", 0, "URL", "where events are kept (default: " SERVE_STORE ")", set_store},
     {"help", 'h', NULL, "show this", set_help},
 };
 enum { FLAG_COUNT = sizeof flags / sizeof flags[0] };
@@ -72,17 +71,19 @@ int serve_command(int count, char **arguments) {
 void serve_help(FILE *stream) {
     fputs("usage: lull serve [FLAG...]\n"
           "\n"
-          "Accepts events over HTTP, keeps them on disk, and delivers each to its destinations "
-          "until it\n"
-          "is delivered or dead. Prints `listening on http://ADDR:PORT` first.\n"
+          "Accepts events over HTTP, keeps them on disk, and delivers each to its\n"
+          "destinations until it is delivered or dead. Prints `listening on\n"
+          "http://ADDR:PORT` first.\n"
           "\n",
           stream);
     flags_print(flags, FLAG_COUNT, stream);
     fputs("\n"
-          "  curl localhost:8080/v1/destinations -d "
-          "'{\"name\":\"shop\",\"url\":\"http://localhost:9000/\"}'\n"
-          "  curl localhost:8080/v1/destinations/shop/events -d '{\"order\":1}'\n"
+          "The flags override the configuration. Destinations on this machine or in a\n"
+          "private network are not called unless the configuration's addresses.allow has\n"
+          "them. SIGTERM finishes what is under way and ends.\n"
           "\n"
-          "SIGHUP reads the configuration again; SIGTERM finishes what is under way and ends.\n",
+          "  lull dest add shop https://shop.example/hooks\n"
+          "  lull send shop -d '{\"order\": 1}' -w\n"
+          "  curl localhost:8080/v1/destinations/shop/events -d '{\"order\": 2}'\n",
           stream);
 }

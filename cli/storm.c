@@ -225,17 +225,17 @@ int storm_command(int count, char **arguments) {
 void storm_help(FILE *stream) {
     fputs("usage: lull storm [FLAG...] [SCENARIO|FILE]\n"
           "\n"
-          "Simulates an outage under different retry policies and compares what becomes of it:\n"
-          "the code of the library, against a modelled service, on a clock that only pretends.\n"
-          "SCENARIO is one of lull storm --list; FILE is a scenario of your own.\n"
+          "Simulates an outage under different retry policies and compares what becomes of\n"
+          "it: the code of the library, against a modelled service, on a clock that only\n"
+          "pretends. SCENARIO is one of lull storm --list; FILE is a scenario of your own.\n"
           "\n",
           stream);
     flags_print(storm_flags, storm_flag_count, stream);
     fputs("\n"
           "The same scenario, policies and seed give the same figures, to the last byte.\n"
           "\n"
-          "Exits with 0 if it was done, with 1 if a file could not be written, and with 2 if the\n"
-          "flags or the scenario make no sense.\n"
+          "Exits with 0 if it was done, with 1 if a file could not be written, and with 2\n"
+          "if the flags or the scenario make no sense.\n"
           "\n"
           "  lull storm checkout\n"
           "  lull storm checkout --policy naive --policy full+budget --html checkout.html\n"

@@ -63,16 +63,17 @@ SWITCH(help)
 
 const struct flag storm_flags[] = {
     {"policy", 'p', "NAME",
-     "try this policy instead of the scenario's; may be given again\n"
-     "to compare several. One of the scenario's, a preset, or words\n"
-     "joined by +, as in full+budget+breaker",
+     "try this policy instead of the scenario's; may be\n"
+     "given again to compare several. One of the\n"
+     "scenario's, a preset, or words joined by +, as in\n"
+     "full+budget+breaker",
      set_policy},
     {"html", 0, "FILE", "write a page with charts", set_html},
     {"json", 0, "FILE", "write the figures and their course; - is stdout", set_json},
     {"seed", 0, "N", "throw the dice differently (default: the scenario's)", set_seed},
     {"scale", 0, "X",
-     "everything times X: rates, capacities, instances, users,\n"
-     "queues; 0.1 is a quick look",
+     "everything times X: rates, capacities, instances,\n"
+     "users, queues; 0.1 is a quick look",
      set_scale},
     {"duration", 0, "D", "how long a run is, in the simulated world", set_duration},
     {"list", 0, NULL, "name the scenarios there are", set_list},

@@ -98,9 +98,16 @@ void view_moment(struct table *table, const json_t *object, const char *key) {
     table_add(table, text == NULL ? "-" : text, TINT_NONE);
 }
 
+/* "status 503" says no more than the status. */
+static const char *error_beside(const json_t *status, const char *error) {
+    bool twice = error != NULL && json_integer_value(status) != 0 &&
+                 strncmp(error, "status ", strlen("status ")) == 0;
+    return twice ? NULL : error;
+}
+
 void view_error(struct table *table, const json_t *object) {
     const json_t *status = json_object_get(object, "status");
-    const char *error = json_string_value(json_object_get(object, "error"));
+    const char *error = error_beside(status, json_string_value(json_object_get(object, "error")));
     char number[24] = "", *text = NULL;
     if (json_integer_value(status) != 0)
         snprintf(number, sizeof number, "%lld", (long long)json_integer_value(status));
@@ -149,7 +156,8 @@ void view_details(const struct screen *screen, const json_t *object, const char 
     table_init(&table, (struct table_column[]){{.title = ""}, {.title = ""}}, 2, screen);
     table.headless = true;
     json_object_foreach((json_t *)object, key, value) {
-        if (json_is_null(value) || is_listed(but, key))
+        bool empty = json_is_object(value) && json_object_size(value) == 0;
+        if (json_is_null(value) || empty || is_listed(but, key))
             continue;
         char *name = name_of(key), *text = with_moment(view_text(value));
         bool state = strcmp(key, "state") == 0 || strcmp(key, "circuit") == 0;

@@ -52,6 +52,8 @@ struct lane *engine_add(struct engine *engine, const struct lane_options *option
 /* New settings; state, backlog and attempts under way are kept. The target's reference is taken. */
 LULL_MUST_USE int engine_configure(struct engine *engine, struct lane *lane, struct target *target,
                                    const struct lull_guard_config *config);
+/* Another target alone; its reference is taken. */
+void engine_aim(struct lane *lane, struct target *target);
 /* Pauses, resumes or disables. Resuming also forgets a pause the destination asked for. The store has been told. */
 void engine_set_state(struct engine *engine, struct lane *lane, enum destination_state state);
 /* The destination is gone from the store. Attempts under way are cancelled. */

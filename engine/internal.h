@@ -15,6 +15,7 @@ struct job *job_new(struct engine *engine, struct lane *lane, struct message *me
 void job_destroy(struct job *job); /* releases its message; it must be in no list */
 void job_list_init(struct job_list *list);
 void job_list_push(struct job_list *list, struct job *job);
+void job_list_push_first(struct job_list *list, struct job *job);
 struct job *job_list_pop(struct job_list *list);
 void job_list_clear(struct job_list *list);
 

@@ -54,6 +54,16 @@ void job_list_push(struct job_list *list, struct job *job) {
     *list->last = job;
     list->last = &job->next;
     list->count++;
+    list->bytes += message_size(job->message);
+}
+
+void job_list_push_first(struct job_list *list, struct job *job) {
+    job->next = list->first;
+    if (list->first == NULL)
+        list->last = &job->next;
+    list->first = job;
+    list->count++;
+    list->bytes += message_size(job->message);
 }
 
 struct job *job_list_pop(struct job_list *list) {
@@ -62,6 +72,7 @@ struct job *job_list_pop(struct job_list *list) {
     if (list->first == NULL)
         list->last = &list->first;
     list->count--;
+    list->bytes -= message_size(job->message);
     job->next = NULL;
     return job;
 }

@@ -83,13 +83,17 @@ struct lane *lane_new(struct engine *engine, const struct lane_options *options)
     return lane;
 }
 
+void engine_aim(struct lane *lane, struct target *target) {
+    target_release(lane->target);
+    lane->target = target;
+}
+
 int engine_configure(struct engine *engine, struct lane *lane, struct target *target,
                      const struct lull_guard_config *config) {
     int result = lull_guard_configure(&lane->guard, config, NULL);
     if (result != LULL_OK)
         return result;
-    target_release(lane->target);
-    lane->target = target;
+    engine_aim(lane, target);
     uint32_t limit = limit_of(config);
     bool at_top = ramp_at_top(&lane->ramp);
     lane->ramp.limit = limit;
@@ -307,7 +311,8 @@ void lane_run(struct lane *lane) {
 
 /* An express job may overtake a backlog, if the lane flows. */
 static void take_express(struct lane *lane, struct message *message, struct place place) {
-    if (lane->express_count >= LANE_EXPRESS || !lane_runs(lane))
+    if (lane->express_count >= LANE_EXPRESS || lane->express.bytes >= LANE_LOAD_BYTES ||
+        !lane_runs(lane))
         return;
     struct job *job = job_new(lane->engine, lane, message);
     if (job == NULL)

@@ -32,11 +32,12 @@
 
 #include <lull/guard.h>
 
-#define LANE_LOAD_LEAST 16        /* rows a load asks for at first, and after a pause */
-#define LANE_LOAD_MOST 256        /* it doubles up to here while the lane flows */
-#define LANE_LOAD_BYTES (1 << 18) /* of messages, in one load */
-#define LANE_EXPRESS 64           /* fresh events that may overtake a backlog, in memory at once */
-#define LANE_SETTLING 512         /* outcomes being written; more are not made meanwhile */
+#define LANE_LOAD_LEAST 16 /* rows a load asks for at first, and after a pause */
+#define LANE_LOAD_MOST 256 /* it doubles up to here while the lane flows */
+#define LANE_LOAD_BYTES                                                                            \
+    (1 << 18)           /* of messages, in one load; and accepted ones in memory, in either list */
+#define LANE_EXPRESS 64 /* fresh events that may overtake a backlog, in memory at once */
+#define LANE_SETTLING 512 /* outcomes being written; more are not made meanwhile */
 #define LANE_LOAD_AGAIN (100 * LULL_MILLISECOND) /* after a load failed */
 #define LANE_LOOK (5 * LULL_SECOND)              /* between looks at storm and backlog */
 #define LANE_CLOCK_KEPT LULL_SECOND              /* pauses longer than this survive a restart */
@@ -67,6 +68,7 @@ struct job {
 struct job_list {
     struct job *first, **last;
     uint32_t count;
+    size_t bytes; /* of their messages */
 };
 
 struct stream {

@@ -114,12 +114,7 @@ void job_died(struct lane *lane, struct job *job, enum lull_reason reason, const
 static void put_back(struct lane *lane, struct job *job) {
     job->state = JOB_READY;
     job->begun = false;
-    struct job_list *list = job->express ? &lane->express : &lane->streams[job->stream].ready;
-    job->next = list->first;
-    if (list->first == NULL)
-        list->last = &job->next;
-    list->first = job;
-    list->count++;
+    job_list_push_first(job->express ? &lane->express : &lane->streams[job->stream].ready, job);
 }
 
 static void attempt_ended(struct attempt *attempt) {

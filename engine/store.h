@@ -110,7 +110,8 @@ enum accept_verdict {
 
 struct accept_event {
     struct message *message; /* borrowed; its id and accepted time are set */
-    const char *key;         /* idempotency key, not terminated; NULL: none */
+    const char *
+        key; /* idempotency key, not terminated; NULL: none. Not kept if the event is for destinations that are all gone */
     size_t key_length;
     uint64_t fingerprint;        /* of all that must be the same under this key */
     uint32_t first, count;       /* its deliveries: those of the request from `first` on */
@@ -220,7 +221,8 @@ struct store_destinations {
     lull_time newest; /* when the newest event was accepted, about; 0: none */
 };
 
-/* Creates (id 0; STORE_EXISTS if the name is taken) or replaces all but totals and blocked_until. The row is borrowed; its id is set. */
+/* Creates (id 0; STORE_EXISTS if the name is taken) or replaces all but totals, blocked_until and state: those are the lane's to write (CLOCK), and
+ * what the asker knows of them may be old. The row is borrowed; its id is set. */
 struct store_put {
     struct store_request request;
     struct destination_row row;

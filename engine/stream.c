@@ -129,7 +129,8 @@ bool stream_accept(struct lane *lane, struct stream *stream, struct message *mes
         return true;
     /* A step of a replay may have stamped letters before this one, and its answer is still to come. */
     if (!stream->behind && !stream->loading && !lane->replay_stepping &&
-        place.due < stream->next_due && stream->ready.count < LANE_LOAD_MOST)
+        place.due < stream->next_due && stream->ready.count < LANE_LOAD_MOST &&
+        stream->ready.bytes < LANE_LOAD_BYTES)
         job = job_new(lane->engine, lane, message);
     if (job == NULL) {
         stream->behind = true;

@@ -11,12 +11,15 @@ int inbox_init(struct inbox *inbox) {
         return LULL_ESYSTEM;
     if (pthread_mutex_init(&inbox->lock, NULL) != 0) {
         close(inbox->event);
+        inbox->event = -1;
         return LULL_ESYSTEM;
     }
     return LULL_OK;
 }
 
 void inbox_clean_up(struct inbox *inbox) {
+    if (inbox->event < 0)
+        return;
     close(inbox->event);
     pthread_mutex_destroy(&inbox->lock);
 }

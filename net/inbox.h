@@ -19,7 +19,7 @@ struct inbox {
 };
 
 LULL_MUST_USE int inbox_init(struct inbox *inbox); /* LULL_ESYSTEM */
-void inbox_clean_up(struct inbox *inbox);
+void inbox_clean_up(struct inbox *inbox);          /* fine if `event` is -1 */
 /* A chain of letters, linked by `next`, as one. */
 void inbox_push(struct inbox *inbox, struct letter *first, struct letter *last);
 /* Opens all there are now. */

@@ -2,6 +2,7 @@
  * deliveries to the internal destination _alerts. Of dead letters one is told at once and then one a minute, with how many there were. */
 #include "alerts.h"
 
+#include "api/json.h"
 #include "daemon.h"
 #include "engine/id.h"
 #include "log.h"
@@ -40,8 +41,10 @@ static void posted(struct store_request *request) {
 
 static char *alert_json(const struct alert *alert, lull_time now) {
     char at[LOG_TIME_SIZE];
-    json_t *json = json_pack("{s:s, s:s, s:s, s:s}", "alert", alert->event, "destination",
-                             alert->destination, "at", log_time(now, at), "detail", alert->detail);
+    /* What a destination has said need not be UTF-8, and may be cut within a character. */
+    json_t *json = json_pack("{s:s, s:s, s:s, s:o}", "alert", alert->event, "destination",
+                             alert->destination, "at", log_time(now, at), "detail",
+                             json_bytes(alert->detail, strlen(alert->detail)));
     if (json != NULL && alert->count > 0)
         json_object_set_new(json, "count", json_integer(alert->count));
     if (json != NULL && alert->delivery != 0) {

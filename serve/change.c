@@ -1,7 +1,10 @@
 /* Changes to destinations, on their way through the threads.
  *
- *   create, update, remove    asker ─▶ store ─▶ asker ─▶ the lane's worker: lane and registry ─▶ asker: done
- *   pause, resume             asker ─▶ the lane's worker: lane ─▶ store ─▶ asker: done
+ *   create            asker ─▶ store ─▶ asker ─▶ the lane's worker: lane and registry ─▶ asker: done
+ *   update, remove    asker ─▶ the lane's worker ─▶ store ─▶ lane's worker: lane and registry ─▶ asker: done
+ *   pause, resume     asker ─▶ the lane's worker: lane ─▶ store ─▶ asker: done
+ *
+ * All changes of one destination go to the store from one thread, so lane and registry hear of them in the order in which they are on disk.
  *
  * A lane writes its own state to the store, too, with its clock; so what sets that state has to begin there, or an older write of the lane's could
  * follow and undo it. */
@@ -54,16 +57,15 @@ static int update_lane(struct worker *worker, struct change *change) {
         return LULL_ENOMEM;
     }
     if (engine_configure(&worker->engine, lane, target, &change->settings->guard) != LULL_OK) {
-        target_release(target);
-        log_event(
-            LOG_WARN, "settings_deferred", "destination=%s detail=%s", change->row.name,
-            "\"the breaker's kind of window changes at the next start; so do the other settings\"");
+        engine_aim(lane, target); /* URL, fields and secrets do not wait */
+        log_event(LOG_WARN, "settings_deferred", "destination=%s detail=%s", change->row.name,
+                  "\"the breaker's kind of window changes at the next start; so do retries, limits "
+                  "and rate\"");
     }
     return registry_put(worker->service->registry, destination);
 }
 
-static void open_at_lane(struct letter *letter) {
-    struct change *change = change_of(letter);
+static void apply(struct change *change) {
     struct worker *worker = owner_of(change->asker->service, change->row.id);
     struct lane *lane = worker_lane(worker, change->row.id);
     switch (change->kind) {
@@ -83,7 +85,22 @@ static void open_at_lane(struct letter *letter) {
     finish(change);
 }
 
+static void open_at_lane(struct letter *letter) {
+    apply(change_of(letter));
+}
+
 /* ---- at the store ---- */
+
+static void created(struct store_request *request) {
+    struct change *change = request->owner;
+    change->result = request->result;
+    if (request->result != LULL_OK) {
+        change->done(change);
+        return;
+    }
+    change->row.id = change->store.put.row.id;
+    mail(owner_of(change->asker->service, change->row.id), change, open_at_lane);
+}
 
 static void stored(struct store_request *request) {
     struct change *change = request->owner;
@@ -91,13 +108,31 @@ static void stored(struct store_request *request) {
     if (change->kind == CHANGE_REMOVE) {
         change->pending = change->store.remove.pending;
         change->dead = change->store.remove.dead;
-    } else if (request->result == LULL_OK) {
-        change->row.id = change->store.put.row.id;
     }
     if (request->result == LULL_OK)
-        mail(owner_of(change->asker->service, change->row.id), change, open_at_lane);
+        apply(change);
     else
-        change->done(change);
+        finish(change);
+}
+
+static void ask_store(struct worker *worker, struct change *change,
+                      void (*done)(struct store_request *)) {
+    struct store_request asked = {.kind = STORE_PUT, .done = done, .owner = change};
+    struct store_request *request = &change->store.put.request;
+    if (change->kind == CHANGE_REMOVE) {
+        asked.kind = STORE_REMOVE;
+        change->store.remove = (struct store_remove){
+            .request = asked, .destination = change->row.id, .force = change->force};
+        request = &change->store.remove.request;
+    } else {
+        change->store.put = (struct store_put){.request = asked, .row = change->row};
+    }
+    worker->store.port.submit(&worker->store.port, request);
+}
+
+static void open_ask_store(struct letter *letter) {
+    struct change *change = change_of(letter);
+    ask_store(owner_of(change->asker->service, change->row.id), change, stored);
 }
 
 /* ---- pause and resume ---- */
@@ -128,25 +163,17 @@ static void open_set_state(struct letter *letter) {
 }
 
 void service_change(struct worker *worker, struct change *change) {
-    struct store_request *request = NULL;
-    struct store_request asked = {.done = stored, .owner = change};
     change->asker = worker;
     switch (change->kind) {
+    case CHANGE_CREATE:
+        ask_store(worker, change, created);
+        break;
     case CHANGE_STATE:
         mail(owner_of(worker->service, change->row.id), change, open_set_state);
-        return;
-    case CHANGE_REMOVE:
-        asked.kind = STORE_REMOVE;
-        change->store.remove = (struct store_remove){
-            .request = asked, .destination = change->row.id, .force = change->force};
-        request = &change->store.remove.request;
         break;
     default:
-        asked.kind = STORE_PUT;
-        change->store.put = (struct store_put){.request = asked, .row = change->row};
-        request = &change->store.put.request;
+        mail(owner_of(worker->service, change->row.id), change, open_ask_store);
     }
-    worker->store.port.submit(&worker->store.port, request);
 }
 
 /* ---- what lanes are told of ---- */

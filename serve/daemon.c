@@ -18,6 +18,7 @@
 
 #define WORKERS_MOST 64
 #define WORKERS_BY_CORES 8
+#define LETTER_ROUNDS 4
 
 /* ---- asking a worker, from the main thread ---- */
 
@@ -186,11 +187,19 @@ static bool open_store(struct service *service, const char *url) {
     return service->store != NULL;
 }
 
+static void complain_of_store(struct service *service) {
+    struct store_failure failure;
+    bool failing = store_thread_failing(service->store, &failure);
+    complain("cannot read the store: %s", failing ? failure.why : "out of memory");
+}
+
 static bool add_lanes(struct service *service, const struct serve_config *config) {
     struct store_destinations all = {.request = {.kind = STORE_DESTINATIONS}};
     static struct destination_settings settings; /* large */
     store_thread_ask(service->store, &all.request);
     bool good = all.request.result == LULL_OK;
+    if (!good)
+        complain_of_store(service);
     lull_duration behind = good ? service_clock_not_before(all.newest) : 0;
     if (behind > LULL_SECOND)
         log_event(LOG_WARN, "clock_behind",
@@ -213,8 +222,10 @@ static bool add_lanes(struct service *service, const struct serve_config *config
 static bool resume_replays(struct service *service) {
     struct store_replays all = {.request = {.kind = STORE_REPLAYS}};
     store_thread_ask(service->store, &all.request);
-    if (all.request.result != LULL_OK)
+    if (all.request.result != LULL_OK) {
+        complain_of_store(service);
         return false;
+    }
     for (uint32_t i = 0; i < all.count; i++) {
         struct worker *worker = owner_of(service, all.rows[i].destination);
         struct lane *lane = worker_lane(worker, all.rows[i].destination);
@@ -280,9 +291,18 @@ static void stop(struct service *service) {
             pthread_join(service->workers[i].thread, NULL);
 }
 
+/* Answers that came after the workers had left, for what waits for them holds memory. A change goes from inbox to inbox. */
+static void open_last_letters(struct service *service) {
+    for (int round = 0; round < LETTER_ROUNDS; round++)
+        for (uint32_t i = 0; i < service->worker_count; i++)
+            if (service->workers[i].started)
+                inbox_open(&service->workers[i].inbox);
+}
+
 static void clean_up(struct service *service) {
     /* First the store: it finishes what was asked of it, and asks nobody any more. */
     store_thread_destroy(service->store);
+    open_last_letters(service);
     if (service->adapter != NULL)
         service->adapter->destroy(service->adapter);
     for (uint32_t i = 0; i < service->worker_count; i++)
@@ -294,6 +314,7 @@ static void clean_up(struct service *service) {
 static int block_signals(void) {
     sigset_t set;
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a full disk, no reason to die */
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
@@ -306,7 +327,7 @@ static int block_signals(void) {
 static bool prepare(struct service *service, struct config_version *version, int sockets[]) {
     struct problem problem;
     for (uint32_t i = 0; i < service->worker_count; i++)
-        service->workers[i] = (struct worker){.epoll = -1, .socket = sockets[i]};
+        service->workers[i] = (struct worker){.epoll = -1, .socket = sockets[i], .inbox.event = -1};
     if (!open_store(service, version->config.store))
         return false;
     for (uint32_t i = 0; i < service->worker_count; i++)
@@ -359,8 +380,13 @@ static int run_service(struct service *service, struct config_version *version,
         code = EXIT_SUCCESS;
     }
     stop(service);
+    struct store_failure failure;
+    bool failing = service->store != NULL && store_thread_failing(service->store, &failure);
     clean_up(service);
-    if (code == EXIT_SUCCESS)
+    if (code == EXIT_SUCCESS && failing)
+        log_event(LOG_WARN, "stopped",
+                  "detail=\"the store could not write; what it was not told of is sent again\"");
+    else if (code == EXIT_SUCCESS)
         log_event(LOG_INFO, "stopped", "detail=\"all is on disk\"");
     return code;
 }

@@ -3,7 +3,8 @@
  *   SIGHUP    reads the configuration again: destinations, policies, tokens, limits of bodies, retention, allowed addresses, alerts and log
  *             level take effect, without dropping a connection or a lane's state. `listen`, `store`, `workers`, `tls`, and limits of connections
  *             need a restart
- *   SIGTERM, SIGINT   drains: no new connections and attempts; those under way are finished, for at most shutdown.patience */
+ *   SIGTERM, SIGINT   drains: no new connections and attempts; those under way are finished, for at most shutdown.patience; then
+ *             they are called off, and two seconds later the workers leave, whatever the store says */
 #ifndef SERVE_DAEMON_H
 #define SERVE_DAEMON_H
 

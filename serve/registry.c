@@ -205,15 +205,19 @@ static struct destination *take_out(struct registry *registry, int64_t id) {
 
 int registry_put(struct registry *registry, struct destination *destination) {
     int result = LULL_OK;
-    struct destination *old = NULL;
+    struct destination *old = NULL, *namesake = NULL;
     pthread_rwlock_wrlock(&registry->lock);
     uint32_t place = name_place(registry, destination->row.name);
-    if (name_at(registry, place, destination->row.name) &&
-        registry->by_name[place]->row.id != destination->row.id) {
+    int64_t holder = name_at(registry, place, destination->row.name)
+                         ? registry->by_name[place]->row.id
+                         : destination->row.id;
+    if (holder > destination->row.id) {
         result = LULL_EINVAL;
     } else if (!make_room(registry)) {
         result = LULL_ENOMEM;
     } else {
+        if (holder != destination->row.id)
+            namesake = take_out(registry, holder);
         old = take_out(registry, destination->row.id);
         insert(registry->by_name, registry->count, name_place(registry, destination->row.name),
                destination);
@@ -222,6 +226,7 @@ int registry_put(struct registry *registry, struct destination *destination) {
         registry->count++;
     }
     pthread_rwlock_unlock(&registry->lock);
+    destination_release(namesake);
     destination_release(result == LULL_OK ? old : destination);
     return result;
 }

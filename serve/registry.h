@@ -48,7 +48,8 @@ uint32_t registry_list(struct registry *registry, const char *after, struct dest
                        uint32_t room);
 uint32_t registry_count(struct registry *registry);
 
-/* Adds it, or replaces the version with the same id. The reference is taken. LULL_ENOMEM; LULL_EINVAL if another has its name. */
+/* Adds it, or replaces the version with the same id. The reference is taken. LULL_ENOMEM; LULL_EINVAL if a newer one has its name. An older one
+ * of that name makes room: in the store names are unique, so that one is gone from there, and the news of it is still on its way. */
 LULL_MUST_USE int registry_put(struct registry *registry, struct destination *destination);
 void registry_remove(struct registry *registry, int64_t id);
 

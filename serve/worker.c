@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #define EVENTS_PER_TURN 256
-#define CHORES_EVERY LULL_SECOND
-#define TIDY_EVERY LULL_MINUTE
 #define TIDY_ROWS 256
 #define ALERT_TICK (5 * LULL_SECOND)
+#define QUIET_LOOK (10 * LULL_MILLISECOND) /* between looks at whether the others are, too */
+#define CALLED_OFF_LONGEST (2 * LULL_SECOND)
 
 /* ---- configuration, counted ---- */
 
@@ -129,7 +129,19 @@ static lull_time earliest(const struct worker *worker) {
         next = worker->chores;
     if (worker->draining && worker->drain_end < next)
         next = worker->drain_end;
+    if (worker->quiet && worker->now + QUIET_LOOK < next)
+        next = worker->now + QUIET_LOOK;
     return next;
+}
+
+/* To the nanosecond; on kernels before 5.11, and where a sandbox does not know the call, to the millisecond. */
+static int wait_on(int epoll, struct epoll_event events[], lull_duration left) {
+    struct timespec timeout = {.tv_sec = left / LULL_SECOND, .tv_nsec = left % LULL_SECOND};
+    int count = epoll_pwait2(epoll, events, EVENTS_PER_TURN, &timeout, NULL);
+    if (count >= 0 || errno == EINTR)
+        return count;
+    return epoll_wait(epoll, events, EVENTS_PER_TURN,
+                      (int)((left + LULL_MILLISECOND - 1) / LULL_MILLISECOND));
 }
 
 static void wait_for_events(struct worker *worker) {
@@ -137,8 +149,7 @@ static void wait_for_events(struct worker *worker) {
     lull_duration left = earliest(worker) - service_clock();
     if (left < 0)
         left = 0;
-    struct timespec timeout = {.tv_sec = left / LULL_SECOND, .tv_nsec = left % LULL_SECOND};
-    int count = epoll_pwait2(worker->epoll, events, EVENTS_PER_TURN, &timeout, NULL);
+    int count = wait_on(worker->epoll, events, left);
     worker->now = service_clock();
     engine_tick(&worker->engine, worker->now);
     for (int i = 0; i < count; i++) {
@@ -150,16 +161,37 @@ static void wait_for_events(struct worker *worker) {
     }
 }
 
-static bool is_over(const struct worker *worker) {
-    return worker->draining && engine_drained(&worker->engine) && !worker->tidying &&
-           (worker->http == NULL || http_server_exchanges(worker->http) == 0);
+/* While there is patience, connections are waited for, too: answers may still be on their way out. */
+static bool is_quiet(const struct worker *worker) {
+    if (!engine_drained(&worker->engine) || worker->tidying)
+        return false;
+    if (worker->http == NULL)
+        return true;
+    return worker->called_off ? http_server_exchanges(worker->http) == 0
+                              : http_server_connections(worker->http) == 0;
+}
+
+/* All leave together: a change that one of them has under way may need the thread of another. But not for ever: on a disk that is full, outcomes
+ * wait in the store, which gets a last try at them when the workers are gone. */
+static bool is_over(struct worker *worker) {
+    const struct service *service = worker->service;
+    if (!worker->draining)
+        return false;
+    worker->quiet = is_quiet(worker);
+    if (worker->called_off && worker->now >= worker->drain_end)
+        return true;
+    for (uint32_t i = 0; i < service->worker_count; i++)
+        if (service->workers[i].started && !service->workers[i].quiet)
+            return false;
+    return true;
 }
 
 /* Patience is over: what is still under way is called off, and will be sent again after the next start. */
 static void give_up(struct worker *worker) {
-    if (!worker->draining || worker->now < worker->drain_end)
+    if (!worker->draining || worker->called_off || worker->now < worker->drain_end)
         return;
-    worker->drain_end = worker->now + LULL_SECOND;
+    worker->called_off = true;
+    worker->drain_end = worker->now + CALLED_OFF_LONGEST;
     engine_call_off(&worker->engine);
 }
 
@@ -236,6 +268,7 @@ int worker_init(struct worker *worker, struct service *service, uint32_t index,
         .config = config_share(config),
         .now = service_clock(),
         .epoll = epoll_create1(EPOLL_CLOEXEC),
+        .inbox.event = -1,
     };
     worker->chores = worker->now;
     if (getrandom(&seed, sizeof seed, 0) != sizeof seed)

@@ -42,9 +42,10 @@ struct worker {
     lull_time chores; /* next */
     struct store_tidy tidy;
     bool tidying;
-    bool draining;
+    bool draining, called_off;
+    lull_time drain_end;      /* of patience; called off: of everything */
+    LULL_ATOMIC(bool) quiet;  /* draining, and nothing is under way; read by the other workers */
     LULL_ATOMIC(bool) missed; /* set by the store thread: look on disk */
-    lull_time drain_end;
 };
 
 /* A configuration, counted: workers take up a new one when they are told. */

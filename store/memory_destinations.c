@@ -63,6 +63,7 @@ static void replace(struct memory_destination *destination, const struct destina
     struct destination_row old = destination->row;
     destination->row = copy_row(row);
     destination->row.blocked_until = old.blocked_until;
+    destination->row.state = old.state;
     memcpy(destination->row.pending, old.pending, sizeof old.pending);
     destination->row.dead = old.dead;
     destination->row.delivered = old.delivered;

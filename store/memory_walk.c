@@ -96,7 +96,8 @@ static void accept_one(struct store_memory *self, struct accept_event *asked,
         deliveries[i].place = (struct place){stamp, asked->id + i + 1};
         add_delivery(self, event, deliveries[i].place, deliveries[i].destination);
     }
-    if (asked->key != NULL)
+    bool refused = asked->count > 0 && event->left == 0;
+    if (asked->key != NULL && !refused)
         add_key(self, asked);
 }
 

@@ -80,7 +80,9 @@ static int accept_one(struct store_sqlite *self, struct accept_event *event,
     if (add_deliveries(self, event->id, stamp, deliveries, event->count, &any) != LULL_OK ||
         add_message(self, event->message, any ? event->count : 0) != LULL_OK)
         return LULL_ESYSTEM;
-    return event->key == NULL ? LULL_OK : add_key(self, event);
+    /* Who is told that the destination is gone may send it again when there is one of that name. */
+    bool refused = event->count > 0 && !any;
+    return event->key == NULL || refused ? LULL_OK : add_key(self, event);
 }
 
 int sqlite_accept(struct store_sqlite *self, struct store_accept *accept) {

@@ -62,7 +62,7 @@
                        "VALUES(?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?1)")                               \
     X(ADD_TALLY, "INSERT INTO tally(destination, fresh, retry, delivered, dead) "                  \
                  "VALUES(?1, 0, 0, 0, 0)")                                                         \
-    X(CHANGE_DESTINATION, "UPDATE destination SET state = ?2, from_config = ?3, created = ?4, "    \
+    X(CHANGE_DESTINATION, "UPDATE destination SET from_config = ?3, created = ?4, "                \
                           "previous_until = ?5, name = ?6, settings = ?7, secret = ?8, "           \
                           "previous_secret = ?9 WHERE id = ?1")                                    \
     X(SET_CLOCK, "UPDATE destination SET blocked_until = ?2, state = ?3 WHERE id = ?1")            \

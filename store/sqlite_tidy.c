@@ -66,9 +66,12 @@ static int tidy_keys(struct slice *slice) {
 }
 
 static int tidy_lonely_events(struct slice *slice) {
-    slice->self->id_at_risk = true;
-    return delete_old(slice, USE(slice->self, STATEMENT_LONELY_EVENTS, left(slice)),
-                      STATEMENT_DELETE_EVENT, slice->tidy->delivered_before);
+    uint32_t before = slice->tidy->removed;
+    int result = delete_old(slice, USE(slice->self, STATEMENT_LONELY_EVENTS, left(slice)),
+                            STATEMENT_DELETE_EVENT, slice->tidy->delivered_before);
+    /* Only then: a look that finds nothing is to write nothing. */
+    slice->self->id_at_risk |= slice->tidy->removed > before;
+    return result;
 }
 
 static int tidy_replays(struct slice *slice) {

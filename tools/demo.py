@@ -16,7 +16,9 @@ import time
 
 RATE = 40  # events a second
 CAPACITY = 80  # what the destination can take
-BAR = 40
+HEAD = " time shop  accepted delivered at it circuit   window backlog "
+BAR = max(5, min(40, shutil.get_terminal_size().columns - len(HEAD) - 1))
+EVENTS = 600 // BAR  # that a sign of the bar stands for
 
 YAML = """\
 addresses:
@@ -86,10 +88,9 @@ class Producer(threading.Thread):
 def show(second, up, producer, shop, arrived):
     backlog = shop["backlog"]
     waiting = backlog["fresh"] + backlog["retry"]
-    bar = "#" * min(BAR, (waiting + 14) // 15)
-    print(f"{second:3d} s  {'up' if up else 'DOWN':4}  accepted {producer.accepted:5}  delivered "
-          f"{shop['delivered']:5}  {arrived:3}/s at it  {shop['circuit']:9}  window "
-          f"{shop['window']:2}  backlog {waiting:4} {bar}", flush=True)
+    bar = "#" * min(BAR, (waiting + EVENTS - 1) // EVENTS)
+    print(f"{second:3d} s {'up' if up else 'DOWN':4}  {producer.accepted:8} {shop['delivered']:9} "
+          f"{arrived:3}/s {shop['circuit']:9} {shop['window']:6} {waiting:7} {bar}", flush=True)
 
 
 def main():
@@ -108,8 +109,8 @@ def main():
         serve = Server([lull, "serve", "-c", os.path.join(folder, "lull.yaml"), "--listen",
                         "127.0.0.1:0", "--store", "sqlite:" + os.path.join(folder, "lull.db")],
                        os.path.join(folder, "serve.log"), 1)
-        print(f"lull serve is at {serve.urls['listening']}; its destination takes {CAPACITY} requests a "
-              f"second and gets {RATE}.\nAt {begin} s it goes down, for {length} s.\n")
+        print(f"lull serve is at {serve.urls['listening']}. Its destination can take {CAPACITY} "
+              f"requests a\nsecond and gets {RATE}. At {begin} s it goes down, for {length} s.\n\n{HEAD}")
         watch, control = connect(serve.urls["listening"]), connect(flaky.urls["control"])
         producer = Producer(serve.urls["listening"])
         producer.start()

@@ -37,9 +37,19 @@ finish() {
     exit
 }
 
-# Sets a build folder up, again if it was set up otherwise, and builds it. Tells what went wrong.
+# Sets a build folder up, again if it was set up otherwise, and builds it. Tells what went wrong. Steps run side by side: one at a time
+# builds in a folder.
 # built FOLDER MESON_OPTION...
 built() {
+    local folder=$1
+    mkdir -p build-test
+    {
+        flock 9
+        build_in "$@"
+    } 9>"build-test/$folder.lock"
+}
+
+build_in() {
     local folder=$1 options output
     shift
     options="${CC-} $*"

@@ -127,7 +127,7 @@ lull dest rm slow --force --json
 is 'dest rm --force' '{"removed":["slow"]}' "$out"
 lull dest show slow
 is 'gone: exit code' 1 "$code"
-is 'gone: the detail' 'lull: there is no destination slow; GET /v1/destinations names those there are' "$err"
+is 'gone: the detail' 'lull: there is no destination slow; lull dest list names those there are' "$err"
 lull dest show '../a b?%'
 is 'any name is one segment' '/v1/destinations/..%2Fa%20b%3F%25' "$(asked .path)"
 lull dest show ..
@@ -192,7 +192,7 @@ lull send shop --wait 1h -d 1 --json
 is 'send --wait --json: the event' delivered "$(jq -r '.deliveries[0].state' <<<"$out")"
 lull send grave -d 1 --wait=1h
 is 'send --wait: dead: exit code' 1 "$code"
-is 'send --wait: dead: why' 'lull: dead at grave after 2 attempts: all attempts are spent' "$err"
+is 'send --wait: dead: why' 'lull: dead at grave after 2 attempts: all attempts are spent; last: no answer' "$err"
 lull send --wait 300ms slow -d 1
 is 'send --wait: late: exit code' 1 "$code"
 like 'send --wait: late: says so' "^lull: still pending after 300ms; lull event show $out tells" "$err"
@@ -287,6 +287,7 @@ wrong 'no JSON' 'not JSON: ' '{"destination":'
 wrong 'no object' 'not an object' '[1]'
 wrong 'no payload' 'has no payload' '{"type":"a"}'
 wrong 'to nowhere' 'has neither a destination nor a type' '{"payload":1}'
+wrong 'NUL bytes alone' 'not JSON: ' '\x00\x00'
 sed '15000s/shop/nowhere/' many.ndjson >refused.ndjson
 lull send --batch refused.ndjson
 is 'batch, a line refused: exit code' 1 "$code"

@@ -60,7 +60,8 @@ static void committed_put(struct world *world, const struct store_put *put) {
         if (strcmp(receiver->name, put->row.name) != 0)
             continue;
         receiver->id = put->row.id;
-        receiver->kept_state = put->row.state;
+        if (put->created) /* after that it is the lane's to write */
+            receiver->kept_state = put->row.state;
         receiver->kept_config = atoi(put->row.settings);
         const struct lull_retry_config *retry = &world->configs[receiver->kept_config].retry;
         lull_duration deadline = retry->deadline == LULL_NONE ? LULL_NEVER : retry->deadline;

@@ -338,6 +338,34 @@ static void test_store_fails(void **state) {
     assert_null(find(world, "a"));
 }
 
+static int put_version(struct worker *world, int64_t id) {
+    struct destination_settings settings = {.url = "https://x.example/"};
+    struct destination_row row = {.id = id, .name = "shop"};
+    struct lane *lane = add_lane(world, &settings, &row);
+    return registry_put(world->registry, destination_new(&row, &settings, lane, 0));
+}
+
+static int64_t id_of_shop(struct worker *world) {
+    struct destination *found = registry_find(world->registry, "shop");
+    assert_non_null(found);
+    int64_t id = found->row.id;
+    destination_release(found);
+    return id;
+}
+
+/* Removed and created again by two at once: that the old one is gone may be heard of later. */
+static void test_the_newest_of_a_name_stays(void **state) {
+    struct worker *world = *state;
+    assert_int_equal(put_version(world, 7), LULL_OK);
+    assert_int_equal(put_version(world, 9), LULL_OK);
+    assert_int_equal(id_of_shop(world), 9);
+    assert_int_equal(registry_count(world->registry), 1);
+    assert_null(registry_find_id(world->registry, 7));
+    assert_int_equal(put_version(world, 8), LULL_EINVAL);
+    registry_remove(world->registry, 7);
+    assert_int_equal(id_of_shop(world), 9);
+}
+
 #define WORLD_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -356,6 +384,7 @@ int main(void) {
         WORLD_TEST(test_from_config),
         WORLD_TEST(test_remove),
         WORLD_TEST(test_store_fails),
+        WORLD_TEST(test_the_newest_of_a_name_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -171,7 +171,9 @@ static void test_new_settings_are_asked_at_once(void **state) {
     struct target *target = script_target();
     config.breaker.by_count = true;
     assert_int_equal(engine_configure(&engine, lane, target, &config), LULL_EINVAL);
-    target_release(target);
+    assert_ptr_not_equal(lane->target, target);
+    engine_aim(lane, target); /* where to, though, can change */
+    assert_ptr_equal(lane->target, target);
 }
 
 /* One retry a second is free. The second one waits, a first try does not. */

@@ -143,6 +143,28 @@ static void test_accepted_while_a_replay_steps(void **state) {
     assert_int_equal(started_ids[1], 3);
 }
 
+/* Large ones stay on disk, however few they are: a lane that does not run must not fill the memory. */
+static void test_the_window_has_a_size(void **state) {
+    (void)state;
+    begin();
+    engine_set_state(&engine, lane, DESTINATION_PAUSED);
+    for (int64_t id = 1; id <= 4; id++) {
+        struct message *message =
+            message_new(&(struct message_parts){.payload_length = LANE_LOAD_BYTES / 2});
+        assert_non_null(message);
+        message->id = id;
+        memset(message->payload, 'x', message->payload_length);
+        engine_accepted(&engine, lane, message, (struct place){SECOND + id, id});
+        message_release(message);
+    }
+    assert_int_equal(fresh()->ready.count, 2);
+    assert_true(fresh()->behind);
+    engine_set_state(&engine, lane, DESTINATION_ACTIVE);
+    at(2 * SECOND);
+    assert_int_equal(started_ids[0], 1);
+    assert_int_equal(must_load(DELIVERY_FRESH)->after.id, 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_an_empty_lane_asks_for_nothing),
@@ -152,6 +174,7 @@ int main(void) {
         TEST(test_planned_meanwhile),
         TEST(test_express),
         TEST(test_accepted_while_a_replay_steps),
+        TEST(test_the_window_has_a_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

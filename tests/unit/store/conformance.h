@@ -263,6 +263,21 @@ static void test_keys(void **state) {
     assert_int_equal(accept_key(shop, "k", 6, &place).verdict, ACCEPT_REPLAYED);
 }
 
+/* It was told that the destination is gone; sent again, to the next one of that name, it must arrive. */
+static void test_a_key_is_not_kept_for_what_was_refused(void **state) {
+    (void)state;
+    int64_t gone = create("shop");
+    struct store_remove remove = {.request = {.kind = STORE_REMOVE}, .destination = gone};
+    assert_int_equal(ask(&remove.request), LULL_OK);
+    struct place place;
+    accept_key(gone, "k", 5, &place);
+    assert_int_equal(place.id, 0);
+    int64_t next = create("shop");
+    assert_int_equal(accept_key(next, "k", 5, &place).verdict, ACCEPT_NEW);
+    assert_int_not_equal(place.id, 0);
+    assert_int_equal(accept_key(next, "k", 5, &place).verdict, ACCEPT_REPLAYED);
+}
+
 static void test_the_same_key_twice_in_a_request(void **state) {
     (void)state;
     int64_t shop = create("shop");
@@ -493,6 +508,7 @@ static void test_changing_a_destination(void **state) {
     accept_one(shop, "a");
     struct store_clock clock = {.request = {.kind = STORE_CLOCK}, .destination = shop};
     clock.blocked_until = 99;
+    clock.state = DESTINATION_PAUSED;
     assert_int_equal(ask(&clock.request), LULL_OK);
     struct store_put put = {.request = {.kind = STORE_PUT}, .row = {.id = shop, .name = "store"}};
     put.row.settings = (char[]){"{2}"};
@@ -503,8 +519,9 @@ static void test_changing_a_destination(void **state) {
     assert_int_equal(ask(&all.request), LULL_OK);
     assert_string_equal(all.rows[0].name, "store");
     assert_string_equal(all.rows[0].settings, "{2}");
-    assert_int_equal(all.rows[0].blocked_until, 99);          /* neither this */
-    assert_int_equal(all.rows[0].pending[DELIVERY_FRESH], 1); /* nor that */
+    assert_int_equal(all.rows[0].blocked_until, 99); /* these are not its matter: */
+    assert_int_equal(all.rows[0].state, DESTINATION_PAUSED);
+    assert_int_equal(all.rows[0].pending[DELIVERY_FRESH], 1);
     store_destinations_clean_up(&all);
     memcpy(put.row.name, "bank", 5);
     assert_int_equal(ask(&put.request), STORE_EXISTS);
@@ -979,6 +996,7 @@ static void test_many(void **state) {
         CONFORMANCE_TEST(test_loading_in_order_and_by_pieces),                                     \
         CONFORMANCE_TEST(test_loading_up_to_a_size), CONFORMANCE_TEST(test_ties),                  \
         CONFORMANCE_TEST(test_keys), CONFORMANCE_TEST(test_the_same_key_twice_in_a_request),       \
+        CONFORMANCE_TEST(test_a_key_is_not_kept_for_what_was_refused),                             \
         CONFORMANCE_TEST(test_old_keys_are_tidied), CONFORMANCE_TEST(test_a_retry),                \
         CONFORMANCE_TEST(test_totals_follow),                                                      \
         CONFORMANCE_TEST(test_settling_what_is_not_there_does_nothing),                            \
