@@ -6,10 +6,15 @@
 
 /* Of requests that are not events: settings, lists of ids. */
 #define PLAIN_BODY_MAX (INT64_C(1) << 20)
+/* Of requests that will be refused: enough to read a small one to its end, so that the connection can be kept. */
+#define STRANGERS_BODY_MAX (INT64_C(16) << 10)
 
-int64_t api_body_limit(const struct serve_config *config, const char *method, const char *path) {
+int64_t api_body_limit(const struct serve_config *config, const struct exchange *exchange) {
     char parameter[PARAMETER_SIZE], allow[ALLOW_SIZE];
-    const struct route *route = route_find(method, path, parameter, allow);
+    const struct route *route =
+        route_find(exchange_method(exchange), exchange_path(exchange), parameter, allow);
+    if (!auth_known(config, exchange))
+        return STRANGERS_BODY_MAX;
     enum body_kind body = route != NULL ? route->body : BODY_PLAIN;
     return body == BODY_EVENT   ? config->limits.body
            : body == BODY_BATCH ? config->limits.batch

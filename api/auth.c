@@ -25,17 +25,30 @@ static bool is_token(const struct serve_config *config, const char *given) {
     return found;
 }
 
-static bool check_token(const struct serve_config *config, struct exchange *exchange) {
-    static const char scheme[] = "Bearer ";
+static const char bearer[] = "Bearer ";
+
+/* The token of the request; NULL: none. */
+static const char *token_of(const struct exchange *exchange) {
     const char *given = exchange_header(exchange, "Authorization");
-    if (given == NULL || strncasecmp(given, scheme, sizeof scheme - 1) != 0) {
+    if (given == NULL || strncasecmp(given, bearer, sizeof bearer - 1) != 0)
+        return NULL;
+    given += sizeof bearer - 1;
+    return given + strspn(given, " ");
+}
+
+bool auth_known(const struct serve_config *config, const struct exchange *exchange) {
+    const char *given = token_of(exchange);
+    return config->auth.token_count == 0 || (given != NULL && is_token(config, given));
+}
+
+static bool check_token(const struct serve_config *config, struct exchange *exchange) {
+    const char *given = token_of(exchange);
+    if (given == NULL) {
         reply_problem_field(exchange, 401, "unauthorized", "WWW-Authenticate",
                             "Bearer realm=\"lull\"",
                             "this needs a token; send Authorization: Bearer TOKEN");
         return false;
     }
-    given += sizeof scheme - 1;
-    given += strspn(given, " ");
     if (is_token(config, given))
         return true;
     reply_problem_field(exchange, 401, "unauthorized", "WWW-Authenticate",

@@ -7,6 +7,9 @@
 #include "net/http.h"
 
 /* False: it has been answered with 401 or 403. */
+/* It has a token, or needs none. Answers nothing. */
+bool auth_known(const struct serve_config *config, const struct exchange *exchange);
+
 bool auth_check(const struct serve_config *config, struct exchange *exchange);
 
 #endif

@@ -73,6 +73,11 @@ static void refuse(struct asked *asked) {
     case STORE_ABSENT:
         reply_unknown_destination(asked->exchange, change->row.name);
         break;
+    case CHANGE_CONFLICT:
+        reply_problem(asked->exchange, 409, "conflict",
+                      "%s was changed by somebody else at the same time; look at it, and try again",
+                      change->row.name);
+        break;
     case STORE_NOT_EMPTY:
         reply_problem(asked->exchange, 409, "not_empty",
                       "%s still has %llu pending and %llu dead deliveries; ?force=true drops them",
@@ -119,6 +124,7 @@ static struct asked *ask(struct call *call, enum change_kind kind, enum shape sh
         asked->settings = current->settings;
     }
     asked->change.settings = &asked->settings;
+    asked->change.base = kind == CHANGE_UPDATE ? current : NULL;
     return asked;
 }
 

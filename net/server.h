@@ -62,8 +62,8 @@ struct http_server_options {
     lull_duration request;   /* for a body to be complete, and for an answer to be read; 0: … */
 
     void *context; /* for both: */
-    /* How many bytes the body of this request may have. */
-    int64_t (*limit)(void *context, const char *method, const char *path);
+    /* How many bytes the body of this request may have. Its header is there; the body is not. */
+    int64_t (*limit)(void *context, const struct exchange *exchange);
     /* A request is complete. See http.h. */
     void (*handle)(void *context, struct exchange *exchange);
 };

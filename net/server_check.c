@@ -176,8 +176,7 @@ bool http_check(const struct http_server *server, struct exchange *exchange, con
         refuse(refusal, check.fault);
         return false;
     }
-    exchange->limit =
-        server->options.limit(server->options.context, exchange->method, exchange->path);
+    exchange->limit = server->options.limit(server->options.context, exchange);
     *length = check.has_encoding ? -1 : check.length;
     if (*length > exchange->limit) {
         http_refuse_length(refusal, exchange->limit);

@@ -104,6 +104,9 @@ static void created(struct store_request *request) {
 
 static void stored(struct store_request *request) {
     struct change *change = request->owner;
+    struct worker *worker = owner_of(change->asker->service, change->row.id);
+    if (worker->slots[change->row.id].changing > 0)
+        worker->slots[change->row.id].changing--;
     change->result = request->result;
     if (change->kind == CHANGE_REMOVE) {
         change->pending = change->store.remove.pending;
@@ -130,16 +133,40 @@ static void ask_store(struct worker *worker, struct change *change,
     worker->store.port.submit(&worker->store.port, request);
 }
 
+/* Nobody else has changed it since, or is about to. */
+static bool is_newest(struct worker *worker, const struct change *change) {
+    if (change->base == NULL)
+        return true;
+    struct destination *newest = registry_find_id(worker->service->registry, change->row.id);
+    bool same = newest == change->base;
+    destination_release(newest);
+    return same && worker->slots[change->row.id].changing == 0;
+}
+
 static void open_ask_store(struct letter *letter) {
     struct change *change = change_of(letter);
-    ask_store(owner_of(change->asker->service, change->row.id), change, stored);
+    struct worker *worker = owner_of(change->asker->service, change->row.id);
+    if (worker_lane(worker, change->row.id) == NULL) {
+        change->result = STORE_ABSENT;
+    } else if (!is_newest(worker, change)) {
+        change->result = CHANGE_CONFLICT;
+    } else {
+        worker->slots[change->row.id].changing++;
+        ask_store(worker, change, stored);
+        return;
+    }
+    finish(change);
 }
 
 /* ---- pause and resume ---- */
 
 static void state_stored(struct store_request *request) {
     struct change *change = request->owner;
+    struct worker *worker = owner_of(change->asker->service, change->row.id);
+    struct lane *lane = worker_lane(worker, change->row.id);
     change->result = request->result;
+    if (request->result != LULL_OK && lane != NULL) /* as if nothing had been asked */
+        engine_set_state(&worker->engine, lane, change->state_before);
     finish(change);
 }
 
@@ -152,6 +179,7 @@ static void open_set_state(struct letter *letter) {
         finish(change);
         return;
     }
+    change->state_before = lane->state;
     engine_set_state(&worker->engine, lane, change->row.state);
     change->store.clock = (struct store_clock){
         .request = {.kind = STORE_CLOCK, .done = state_stored, .owner = change},

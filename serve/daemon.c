@@ -140,20 +140,23 @@ static bool override(struct serve_config *config, const struct daemon_options *o
     return serve_auth_check(config, text, size);
 }
 
-static struct config_version *read_config(const struct daemon_options *options) {
+#define WRONG_SIZE (READER_MESSAGE_SIZE + 400)
+
+/* NULL: `wrong` says why. */
+static struct config_version *read_config(const struct daemon_options *options,
+                                          char wrong[WRONG_SIZE]) {
     struct config_version *version = calloc(1, sizeof *version);
     struct reader_error error;
-    char text[READER_MESSAGE_SIZE + 400];
+    snprintf(wrong, WRONG_SIZE, "out of memory");
     if (version == NULL)
         return NULL;
     atomic_store(&version->references, 1);
     if (serve_config_read(options->config_file, &version->config, &error) != LULL_OK) {
-        complain("%s", reader_error_format(&error, text, sizeof text));
+        reader_error_format(&error, wrong, WRONG_SIZE);
         free(version);
         return NULL;
     }
-    if (!override(&version->config, options, text, sizeof text)) {
-        complain("%s", text);
+    if (!override(&version->config, options, wrong, WRONG_SIZE)) {
         config_release(version);
         return NULL;
     }
@@ -210,7 +213,9 @@ static bool add_lanes(struct service *service, const struct serve_config *config
         engine_tick(&service->workers[i].engine, service_clock());
     for (uint32_t i = 0; good && i < all.count; i++) {
         struct destination_row *row = &all.rows[i];
-        settings_of_row(config, row, &settings);
+        if (!settings_of_row(config, row, &settings) && row->state == DESTINATION_ACTIVE)
+            row->state =
+                DESTINATION_PAUSED; /* what is pending waits until somebody has mended it */
         good = worker_add_lane(owner_of(service, row->id), row, &settings) == LULL_OK;
         if (!good)
             complain("cannot make a lane for destination %s", row->name);
@@ -248,11 +253,12 @@ static void raise_descriptor_limit(void) {
 /* ---- running ---- */
 
 static void reload(struct service *service, const struct daemon_options *options) {
-    struct config_version *version = read_config(options);
+    char wrong[WRONG_SIZE], quoted[LOG_QUOTED_SIZE];
+    struct config_version *version = read_config(options, wrong);
     if (version == NULL) {
-        fflush(stderr);
         atomic_fetch_add(&service->reloads_failed, 1);
-        log_event(LOG_ERROR, "reload_failed", "detail=\"the old configuration stays in force\"");
+        log_event(LOG_ERROR, "reload_failed", "detail=%s now=\"as before\"",
+                  log_quote(wrong, quoted));
         return;
     }
     const struct serve_config *old = &service->workers[0].config->config, *new = &version->config;
@@ -396,9 +402,12 @@ int daemon_run(const struct daemon_options *options) {
     service_clock_start();
     umask(0077); /* the store holds secrets and payloads */
     raise_descriptor_limit();
-    struct config_version *version = read_config(options);
-    if (version == NULL)
+    char wrong[WRONG_SIZE];
+    struct config_version *version = read_config(options, wrong);
+    if (version == NULL) {
+        complain("%s", wrong);
         return 2;
+    }
     log_set_level((enum log_level)version->config.log_level);
     service.worker_count = workers_of(&version->config);
     service.config_file = options->config_file;

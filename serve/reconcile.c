@@ -52,6 +52,12 @@ static bool same_text(const char *a, const char *b) {
     return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
 }
 
+/* Both were zeroed before they were read, padding and all. */
+static bool same_guard(const struct destination_settings *a, const struct destination_settings *b) {
+    // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
+    return memcmp(&a->guard, &b->guard, sizeof a->guard) == 0;
+}
+
 /* What signs from now on, malloc'd; "": nothing does. Where the file names none, the one that there is stays, and who has none gets one. */
 static char *secret_for(const struct destination_settings *settings, const struct destination *is) {
     char made[SECRET_TEXT_SIZE];
@@ -74,10 +80,7 @@ static bool apply_one(struct reconciling *state, const struct destination_settin
         log_event(LOG_ERROR, "out_of_memory", "destination=%s", settings->name);
     if (state->json == NULL || state->secret == NULL ||
         (is != NULL && is->row.from_config && same_text(is->row.settings, state->json) &&
-         same_text(is->row.secret, state->secret) &&
-         /* Both were zeroed before they were read, padding and all. */
-         // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
-         memcmp(&is->settings.guard, &settings->guard, sizeof settings->guard) == 0)) {
+         same_text(is->row.secret, state->secret) && same_guard(&is->settings, settings))) {
         forget_change(state);
         return false;
     }
@@ -129,22 +132,46 @@ static void removed(struct change *change) {
     changed(change);
 }
 
-/* True: a change is on its way. False: there is nothing left to look at. */
-static bool remove_next(struct reconciling *state) {
+/* One that was made by HTTP may name a policy of the file, and that may have changed. True: a change is on its way. */
+static bool take_up_policy(struct reconciling *state, struct destination *found) {
+    if (!settings_of_row(&state->config->config, &found->row, &state->settings) ||
+        same_guard(&found->settings, &state->settings))
+        return false;
+    state->change = (struct change){
+        .kind = CHANGE_UPDATE,
+        .row = found->row,
+        .settings = &state->settings,
+        .base = found,
+        .done = changed,
+        .owner = state,
+    };
+    state->change.row.state = destination_state(found);
+    service_change(state->worker, &state->change);
+    return true;
+}
+
+/* What is no longer in the file, and what was never in it. True: a change is on its way. False: there is nothing left to look at. */
+static bool look_at_next(struct reconciling *state) {
     struct registry *registry = state->worker->service->registry;
     struct destination_settings alerts;
     struct destination *found;
     while (registry_list(registry, state->after[0] != '\0' ? state->after : NULL, &found, 1) == 1) {
         memcpy(state->after, found->row.name, sizeof state->after);
-        if (found->row.from_config &&
-            settings_find(&state->config->config, found->row.name, &alerts) == NULL) {
-            state->looked_at = found;
-            state->change = (struct change){
-                .kind = CHANGE_REMOVE, .row = found->row, .done = removed, .owner = state};
+        state->looked_at = found;
+        if (!found->row.from_config) {
+            if (take_up_policy(state, found))
+                return true;
+        } else if (settings_find(&state->config->config, found->row.name, &alerts) == NULL) {
+            state->change = (struct change){.kind = CHANGE_REMOVE,
+                                            .row = found->row,
+                                            .force = strcmp(found->row.name, ALERTS_DESTINATION) ==
+                                                     0, /* old news */
+                                            .done = removed,
+                                            .owner = state};
             service_change(state->worker, &state->change);
             return true;
         }
-        destination_release(found);
+        forget_change(state);
     }
     return false;
 }
@@ -162,7 +189,7 @@ static void step(struct reconciling *state) {
         if (webhook != NULL && apply_one(state, webhook))
             return;
     }
-    if (remove_next(state))
+    if (look_at_next(state))
         return;
     void (*done)(struct worker *) = state->done;
     struct worker *worker = state->worker;

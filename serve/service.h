@@ -40,17 +40,22 @@ enum change_kind {
     CHANGE_REMOVE, /* row.id, force. STORE_NOT_EMPTY */
 };
 
+enum { CHANGE_CONFLICT = -110 };
+
 struct change {
     enum change_kind kind;
     struct destination_row row;                  /* texts are borrowed until done */
     const struct destination_settings *settings; /* borrowed until done */
     bool force;
+    /* An update that was made from this version is refused (CHANGE_CONFLICT) if it is no longer the newest. NULL: whatever it is. Borrowed. */
+    const struct destination *base;
     int result;             /* LULL_OK; or as the store says; STORE_ABSENT */
     uint64_t pending, dead; /* STORE_NOT_EMPTY */
     void (*done)(struct change *change);
     void *owner; /* the asker's */
     /* Private from here on. */
     struct worker *asker;
+    enum destination_state state_before;
     union {
         struct store_put put;
         struct store_clock clock;

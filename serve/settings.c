@@ -123,23 +123,24 @@ static int read_without_policy(const struct serve_config *config, const char *te
     return result;
 }
 
-void settings_of_row(const struct serve_config *config, const struct destination_row *row,
+bool settings_of_row(const struct serve_config *config, const struct destination_row *row,
                      struct destination_settings *settings) {
     struct destination_settings alerts;
     const struct destination_settings *found = settings_find(config, row->name, &alerts);
     struct reader_error error;
     if (found != NULL) {
         *settings = *found;
-        return;
+        return true;
     }
     if (destination_settings_read(config, row->settings, strlen(row->settings), settings, &error) ==
         LULL_OK)
-        return;
+        return true;
     char quoted[LOG_QUOTED_SIZE];
     log_event(LOG_ERROR, "settings_unreadable", "destination=%s key=%s detail=%s", row->name,
               error.key, log_quote(error.message, quoted));
     if (read_without_policy(config, row->settings, settings, &error) == LULL_OK)
-        return;
+        return true;
     *settings = (struct destination_settings){.guard = *lull_preset(DESTINATION_POLICY)};
     snprintf(settings->name, sizeof settings->name, "%s", row->name);
+    return false;
 }

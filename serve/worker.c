@@ -220,9 +220,9 @@ static void *loop(void *argument) {
 
 /* ---- HTTP ---- */
 
-static int64_t body_limit(void *context, const char *method, const char *path) {
+static int64_t body_limit(void *context, const struct exchange *exchange) {
     struct worker *worker = context;
-    return api_body_limit(&worker->config->config, method, path);
+    return api_body_limit(&worker->config->config, exchange);
 }
 
 static void handle(void *context, struct exchange *exchange) {

@@ -21,6 +21,7 @@ struct slot {
     struct lane *lane; /* the engine's reference; NULL: none */
     lull_time told;    /* when its dead letters were told last */
     uint64_t untold;   /* dead letters since */
+    uint32_t changing; /* changes of it that are with the store */
 };
 
 struct worker {

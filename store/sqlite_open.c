@@ -1,5 +1,6 @@
 #include "sqlite_private.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +69,8 @@ int store_sqlite_open(const struct store_sqlite_config *config, struct store_ada
     self->path = strdup(config->path);
     int result = self->path == NULL ? LULL_ESYSTEM : open_database(self, config->vfs, problem);
     if (result != LULL_OK) {
+        if (self->lock >= 0) /* nothing of ours stays beside a file that is not */
+            sqlite_unlock_file(self->path);
         sqlite_destroy(&self->adapter);
         return result;
     }
@@ -95,6 +98,10 @@ int store_sqlite_verify(const char *path, char problem[STORE_PROBLEM_SIZE]) {
     sqlite3 *database = NULL;
     int result = LULL_ESYSTEM;
     problem[0] = '\0';
+    if (access(path, R_OK) != 0) {
+        snprintf(problem, STORE_PROBLEM_SIZE, "cannot open %.200s: %s", path, strerror(errno));
+        return LULL_ESYSTEM;
+    }
     if (sqlite3_open_v2(path, &database, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) !=
         SQLITE_OK)
         snprintf(problem, STORE_PROBLEM_SIZE, "cannot open %.200s: %.120s", path,

@@ -84,6 +84,7 @@ int sqlite_recognise(sqlite3 *database, const char *path, char problem[STORE_PRO
 int sqlite_check(sqlite3 *database, const char *sql, const char *path,
                  char problem[STORE_PROBLEM_SIZE]);
 int sqlite_prepare_file(sqlite3 *database, const char *path, char problem[STORE_PROBLEM_SIZE]);
+void sqlite_unlock_file(const char *path); /* removes it; the caller has the lock */
 int sqlite_lock_file(const char *path, int *lock, char problem[STORE_PROBLEM_SIZE]);
 
 /* ---- sqlite_run.c ---- */

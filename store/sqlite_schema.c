@@ -203,6 +203,28 @@ static int refuse_second(int lock, const char *path, char problem[STORE_PROBLEM_
     return LULL_EINVAL;
 }
 
+static const char *hint(int error) {
+    switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+        return "; the folder that it is to be in does not exist";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return "; the folder that it is to be in cannot be written to";
+    default:
+        return "";
+    }
+}
+
+void sqlite_unlock_file(const char *path) {
+    char *name = NULL;
+    if (asprintf(&name, "%s-lock", path) < 0)
+        return;
+    unlink(name);
+    free(name);
+}
+
 int sqlite_lock_file(const char *path, int *lock, char problem[STORE_PROBLEM_SIZE]) {
     char *name = NULL;
     if (asprintf(&name, "%s-lock", path) < 0)
@@ -210,12 +232,16 @@ int sqlite_lock_file(const char *path, int *lock, char problem[STORE_PROBLEM_SIZ
     *lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     free(name);
     if (*lock < 0) {
-        snprintf(problem, STORE_PROBLEM_SIZE, "cannot create %.200s-lock: %s", path,
-                 strerror(errno));
+        snprintf(problem, STORE_PROBLEM_SIZE, "cannot create %.200s-lock: %s%s", path,
+                 strerror(errno), hint(errno));
         return LULL_ESYSTEM;
     }
-    if (flock(*lock, LOCK_EX | LOCK_NB) != 0)
-        return refuse_second(*lock, path, problem);
+    if (flock(*lock, LOCK_EX | LOCK_NB) != 0) {
+        int result = refuse_second(*lock, path, problem);
+        close(*lock);
+        *lock = -1; /* it is the other's */
+        return result;
+    }
     /* For the message above alone; that it cannot be written does not matter. */
     if (ftruncate(*lock, 0) == 0)
         dprintf(*lock, "%ld\n", (long)getpid());

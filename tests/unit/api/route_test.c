@@ -97,9 +97,18 @@ static void test_body_limits(void **state) {
         {"POST", "/v1/events:batch", 200}, {"POST", "/v1/destinations", 1 << 20},
         {"POST", "/nowhere", 1 << 20},
     };
-    for (size_t i = 0; i < COUNT(rows); i++)
-        assert_int_equal(api_body_limit(&world->config, rows[i].method, rows[i].path),
-                         rows[i].limit);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct exchange exchange = {.method = (char *)rows[i].method, .path = (char *)rows[i].path};
+        assert_int_equal(api_body_limit(&world->config, &exchange), rows[i].limit);
+    }
+    /* Nobody without a token makes us keep much. */
+    world->config.auth.token_count = 1;
+    strcpy(world->config.auth.tokens[0].text, "first-token");
+    world->config.limits.batch = 1 << 24;
+    struct exchange exchange = {.method = (char *)"POST", .path = (char *)"/v1/events:batch"};
+    assert_int_equal(api_body_limit(&world->config, &exchange), 16 << 10);
+    exchange.headers[0] = (struct pair){(char *)"Authorization", (char *)"Bearer first-token"};
+    assert_int_equal(api_body_limit(&world->config, &exchange), 1 << 24);
 }
 
 static void test_problem(void **state) {

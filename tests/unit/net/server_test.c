@@ -39,7 +39,8 @@ static const struct answer good = {
 
 /* -- the server's side -- */
 
-static int64_t limit(void *context, const char *method, const char *path) {
+static int64_t limit(void *context, const struct exchange *exchange) {
+    const char *method = exchange_method(exchange), *path = exchange_path(exchange);
     (void)context, (void)method;
     return strcmp(path, "/tiny") == 0 ? 4 : LIMIT;
 }
