@@ -69,7 +69,7 @@ got() {
 configure() {
     {
         echo 'addresses: {allow: [127.0.0.0/8]}'
-        echo 'policies: [{name: quick, attempts: 3, base: 20ms, cap: 100ms, breaker: none, budget: none}]'
+        echo "policies: [{name: quick, ${quick-}attempts: 3, base: 20ms, cap: 100ms, breaker: none, budget: none}]"
         cat
     } >"$tmp/lull.yaml"
 }

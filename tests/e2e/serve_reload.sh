@@ -82,6 +82,12 @@ is 'not empty: not removed' 409 "$status"
 api DELETE '/v1/destinations/down?force=true'
 is 'not empty: removed by force' 204 "$status"
 
+# ---- a policy that destinations made by HTTP name ----
+api PATCH /v1/destinations/mine -d '{"policy":"quick"}'
+is 'a policy: by its name' '200 10' "$status $(jq .window <<<"$out")"
+quick='concurrency: 7, ' reload </dev/null
+is 'a policy: changed in the file, it reaches them' 7 "$(of mine .window)"
+
 # ---- tokens ----
 reload <<END
 auth: {tokens: [first-token-of-some-length]}
