@@ -51,9 +51,10 @@ static bool read_cursor(struct call *call, struct store_list *list) {
     const char *text = exchange_query(call->exchange, "cursor");
     if (text == NULL)
         return true;
-    if (cursor_parse(text, &list->from) &&
-        (list->destination == 0 || list->destination == list->from.destination) &&
-        (list->states >> list->from.state & 1) != 0)
+    bool by_id = list->states == LIST_ALL;
+    if (cursor_parse(text, &list->from) && by_id == (list->from.destination == LIST_BY_ID) &&
+        (by_id || ((list->destination == 0 || list->destination == list->from.destination) &&
+                   (list->states >> list->from.state & 1) != 0)))
         return true;
     reply_bad_cursor(call->exchange);
     return false;

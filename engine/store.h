@@ -275,8 +275,11 @@ struct store_get {
 };
 void store_get_clean_up(struct store_get *get);
 
-/* Deliveries, newest first (pending ones: in their order). Pass `next` of the last page as `from`. A page may be shorter than
- * `limit`, even empty, and yet have a next one. */
+/* Deliveries of all states: the last accepted first. Of some: destination by destination and state by state, delivered and dead ones newest
+ * first, pending ones in their order. Pass `next` of the last page as `from`. A page may be shorter than `limit`, even empty, and yet have a
+ * next one. */
+#define LIST_ALL ((1U << DELIVERY_STATE_COUNT) - 1)
+#define LIST_BY_ID INT64_MAX /* a cursor's destination, in a list of all states */
 struct list_cursor {
     int64_t destination; /* 0: from the start; as `next`: there are no more */
     enum delivery_state state;

@@ -26,6 +26,8 @@ struct store_adapter {
 
 /* How much of a page of LIST may be spent on streams without rows. */
 #define STORE_LIST_STREAMS 256
+/* Deliveries looked at for one page of LIST that goes by their ids. */
+#define STORE_LIST_SCAN 10000
 /* Replays told of in one REPLAYS. */
 #define STORE_REPLAYS_TOLD 1000
 

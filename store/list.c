@@ -63,11 +63,29 @@ static int fill(struct store_list *list, const struct list_source *source) {
     return LULL_OK;
 }
 
+static int fill_by_id(struct store_list *list, const struct list_source *source) {
+    struct list_newest newest = {
+        .destination = list->destination,
+        .from = list->from.destination == LIST_BY_ID ? list->from.place.id : INT64_MAX,
+        .room = list->limit,
+        .scan = STORE_LIST_SCAN,
+        .records = list->records,
+    };
+    if (source->newest(source->adapter, &newest) != LULL_OK)
+        return LULL_ESYSTEM;
+    list->count = newest.count;
+    if (newest.reached != 0)
+        list->next = (struct list_cursor){.destination = LIST_BY_ID, .place.id = newest.reached};
+    return LULL_OK;
+}
+
 int list_page(struct store_list *list, const struct list_source *source) {
     list->count = 0;
     list->next = (struct list_cursor){0};
     list->records = calloc(list->limit > 0 ? list->limit : 1, sizeof *list->records);
     if (list->records == NULL)
         return LULL_ENOMEM;
-    return list->limit == 0 ? LULL_OK : fill(list, source);
+    if (list->limit == 0)
+        return LULL_OK;
+    return list->states == LIST_ALL ? fill_by_id(list, source) : fill(list, source);
 }

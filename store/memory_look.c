@@ -42,8 +42,27 @@ static int read_stream(void *adapter, struct list_stream *stream) {
     }
 }
 
+static int read_newest(void *adapter, struct list_newest *newest) {
+    struct store_memory *self = adapter;
+    struct ordered_node *node = ordered_before(&self->deliveries, by_id(newest->from));
+    for (uint32_t looked = 0; node != NULL && newest->count < newest->room && looked < newest->scan;
+         looked++) {
+        const struct memory_delivery *delivery = node->value;
+        int64_t destination = delivery->record.destination;
+        newest->reached = delivery->record.id;
+        if (newest->destination != 0 ? destination == newest->destination
+                                     : memory_live(self, destination) != NULL)
+            newest->records[newest->count++] = record_of(delivery);
+        node = ordered_before(&self->deliveries, by_id(newest->reached));
+    }
+    if (node == NULL)
+        newest->reached = 0;
+    return LULL_OK;
+}
+
 int memory_list(struct store_memory *self, struct store_list *list) {
-    return list_page(list, &(struct list_source){destination_after, read_stream, self});
+    return list_page(list,
+                     &(struct list_source){destination_after, read_stream, read_newest, self});
 }
 
 static void add_record(struct store_get *get, const struct memory_delivery *delivery) {

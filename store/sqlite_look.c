@@ -43,12 +43,33 @@ static int read_stream(void *adapter, struct list_stream *stream) {
     return result < 0 ? result : LULL_OK;
 }
 
+static int read_newest(void *adapter, struct list_newest *newest) {
+    struct store_sqlite *self = adapter;
+    sqlite3_stmt *statement = USE(self, STATEMENT_LIST_NEWEST, newest->from);
+    uint32_t looked = 0;
+    int result;
+    while ((result = step(self, statement)) > 0) {
+        int64_t destination = sqlite3_column_int64(statement, 2);
+        if (newest->count == newest->room || looked++ == newest->scan)
+            break;
+        newest->reached = sqlite3_column_int64(statement, 0);
+        if (newest->destination != 0 ? destination == newest->destination
+                                     : live_destination(self, destination) != NULL)
+            read_record(statement, &newest->records[newest->count++]);
+    }
+    if (result == 0)
+        newest->reached = 0;
+    sqlite3_reset(statement);
+    return result < 0 ? result : LULL_OK;
+}
+
 static int64_t destination_after(void *adapter, int64_t id) {
     return live_destination_after(adapter, id);
 }
 
 int sqlite_list(struct store_sqlite *self, struct store_list *list) {
-    return list_page(list, &(struct list_source){destination_after, read_stream, self});
+    return list_page(list,
+                     &(struct list_source){destination_after, read_stream, read_newest, self});
 }
 
 /* ---- GET ---- */

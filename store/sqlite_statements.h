@@ -84,6 +84,7 @@
     X(LIST_BACKWARDS, "SELECT " RECORD_COLUMNS RECORD_TABLES                                       \
                       "WHERE d.destination = ?1 AND d.state = ?2 AND (d.at, d.id) < (?3, ?4) "     \
                       "ORDER BY d.at DESC, d.id DESC")                                             \
+    X(LIST_NEWEST, "SELECT " RECORD_COLUMNS RECORD_TABLES "WHERE d.id < ?1 ORDER BY d.id DESC")    \
     /* replay */                                                                                   \
     X(FIND_RUNNING, "SELECT id FROM replay WHERE state = 0 AND destination = ?1")                  \
     X(ADD_REPLAY, "INSERT INTO replay(destination, state, created, ended, total, moved, "          \

@@ -63,24 +63,28 @@ static void test_unknown(void **state) {
 
 static void test_list(void **state) {
     struct worker *world = *state;
-    char expected[900];
+    char of_shop[400], of_bank[400], expected[900];
     int64_t shop = create(world, "shop", "");
     create(world, "bank", "");
     send_one(world, "", "a");
     fail_first(world, shop, false);
     ask(world, "POST /v1/destinations/bank/events", "", "b");
-    snprintf(expected, sizeof expected,
-             "{\"items\":[{\"id\":\"%s\",\"event\":\"%s\",\"destination\":\"shop\",\"type\":"
+    snprintf(of_shop, sizeof of_shop,
+             "{\"id\":\"%s\",\"event\":\"%s\",\"destination\":\"shop\",\"type\":"
              "\"order.paid\",\"state\":\"pending\",\"attempts\":1,\"at\":"
              "\"2026-03-01T12:01:00.000Z\",\"accepted_at\":\"" NOON_TEXT
-             "\",\"error\":\"it answered 503\",\"status\":503},{\"id\":\"%s\",\"event\":\"%s\","
+             "\",\"error\":\"it answered 503\",\"status\":503}",
+             delivery_id(FIRST_ID + 1), event_id(FIRST_ID));
+    snprintf(of_bank, sizeof of_bank,
+             "{\"id\":\"%s\",\"event\":\"%s\","
              "\"destination\":\"bank\",\"type\":null,\"state\":\"pending\",\"attempts\":0,\"at\":"
-             "\"" NOON_TEXT "\",\"accepted_at\":\"" NOON_TEXT
-             "\",\"error\":null,\"status\":null}],\"next\":null}",
-             delivery_id(FIRST_ID + 1), event_id(FIRST_ID), delivery_id(FIRST_ID + 3),
-             event_id(FIRST_ID + 2));
+             "\"" NOON_TEXT "\",\"accepted_at\":\"" NOON_TEXT "\",\"error\":null,\"status\":null}",
+             delivery_id(FIRST_ID + 3), event_id(FIRST_ID + 2));
+    /* The last accepted first; of one state: destination by destination. */
+    snprintf(expected, sizeof expected, "{\"items\":[%s,%s],\"next\":null}", of_bank, of_shop);
     assert_answer(get(world, "/v1/events"), 200, expected);
     assert_answer(get(world, "/v1/events?state=&destination=&colour=red"), 200, expected);
+    snprintf(expected, sizeof expected, "{\"items\":[%s,%s],\"next\":null}", of_shop, of_bank);
     assert_answer(get(world, "/v1/events?state=pending"), 200, expected);
     assert_answer(get(world, "/v1/events?state=dead"), 200, "{\"items\":[],\"next\":null}");
     assert_answer(get(world, "/v1/events?state=delivered"), 200, "{\"items\":[],\"next\":null}");
@@ -126,12 +130,15 @@ static void test_bad_cursors(void **state) {
         "/v1/events?cursor=1.0.0",
         "/v1/dlq?cursor=1.0.0.0", /* not a dead one */
         "/v1/events?state=dead&cursor=1.2.0.0",
-        "/v1/events?destination=shop&cursor=2.0.0.0",
+        "/v1/events?state=pending&destination=shop&cursor=2.0.0.0",
+        "/v1/events?cursor=1.0.0.0",                                 /* of a list of some states */
+        "/v1/events?state=pending&cursor=9223372036854775807.0.0.5", /* of one of all */
     };
     for (size_t i = 0; i < COUNT(paths); i++) {
         assert_problem(get(world, paths[i]), 400, "bad_cursor", "cursor");
     }
-    assert_int_equal(get(world, "/v1/events?destination=shop&cursor=1.0.0.0")->status, 200);
+    assert_int_equal(get(world, "/v1/events?state=pending&destination=shop&cursor=1.0.0.0")->status,
+                     200);
 }
 
 /* ---- dead letters ---- */

@@ -644,6 +644,15 @@ static void test_lists(void **state) {
         assert_int_equal(listed[8], other[1]);
         assert_int_equal(listed[9], other[0]);
     }
+    /* All states: the last accepted first, whatever became of it. */
+    for (uint32_t limit = 1; limit <= 30; limit += 7) {
+        uint32_t count = list_all(0, LIST_ALL, limit);
+        assert_true(count >= 10);
+        for (uint32_t i = 1; i < count; i++)
+            assert_true(listed[i] < listed[i - 1]);
+        uint32_t of_shop = list_all(shop, LIST_ALL, limit);
+        assert_true(of_shop >= 8 && of_shop < count);
+    }
     assert_int_equal(list_all(bank, is_fresh, 3), 0);
     assert_int_equal(list_all(999, is_dead, 3), 0);
     assert_int_equal(list_all(gone, is_fresh, 3), 0);
