@@ -20,6 +20,7 @@
  *     a body byte by byte                     408 and closed 30 s after its header
  *     an answer that is not read              closed 30 s after it was ready
  *     a body of 100 MB where 1 MB is allowed  413 as soon as that is known; closed
+ *     many large bodies at once               503 for those that would be more than 256 MiB together
  *     a header of more than about 12 KiB      431 (or 414), closed
  *     more connections than allowed           the one idle for longest makes room; if all are
  *                                             busy, newcomers wait in the kernel's queue
@@ -58,8 +59,9 @@ struct http_server_options {
     const char *certificate; /* PEM files, read once; NULL: no TLS */
     const char *key;         /* NULL: it is in the certificate's file, too */
     uint32_t connections;    /* at most; 0: HTTP_CONNECTIONS */
-    lull_duration idle;      /* for a header to be complete; 0: HTTP_IDLE */
-    lull_duration request;   /* for a body to be complete, and for an answer to be read; 0: … */
+    size_t bodies;      /* bytes of all bodies at once; 0: HTTP_BODIES. Small ones do not count */
+    lull_duration idle; /* for a header to be complete; 0: HTTP_IDLE */
+    lull_duration request; /* for a body to be complete, and for an answer to be read; 0: … */
 
     void *context; /* for both: */
     /* How many bytes the body of this request may have. Its header is there; the body is not. */
@@ -69,6 +71,7 @@ struct http_server_options {
 };
 
 #define HTTP_CONNECTIONS 10000
+#define HTTP_BODIES ((size_t)256 << 20)
 #define HTTP_IDLE (60 * LULL_SECOND)
 #define HTTP_REQUEST (30 * LULL_SECOND)
 

@@ -33,6 +33,15 @@ void http_refuse_length(struct refusal *refusal, int64_t limit) {
              (long long)limit);
 }
 
+void http_refuse_busy(struct refusal *refusal) {
+    *refusal = (struct refusal){
+        .status = 503,
+        .title = "Service Unavailable",
+        .code = "busy",
+        .detail = "too many large requests at once; try again, or in smaller pieces",
+    };
+}
+
 size_t http_refusal_write(const struct refusal *refusal, char text[REFUSAL_SIZE]) {
     return (size_t)snprintf(text, REFUSAL_SIZE,
                             "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,"

@@ -26,8 +26,10 @@ static struct exchange *exchange_new(struct http_server *server, struct connecti
 
 static void exchange_destroy(struct http_server *server, struct exchange *exchange) {
     exchange->connection->exchange = NULL;
-    if (exchange->body != exchange->small)
+    if (exchange->body != exchange->small) {
+        server->held -= exchange->room;
         free(exchange->body);
+    }
     if (exchange->response != NULL)
         MHD_destroy_response(exchange->response);
     exchange->spare = server->spare_exchanges;
@@ -139,15 +141,20 @@ static enum MHD_Result refuse(struct exchange *exchange, const struct refusal *r
 
 /* -- the request -- */
 
+/* False: all bodies together would be more than we keep, or than there is memory for. */
 static bool make_room(struct exchange *exchange, size_t room) {
+    struct http_server *server = exchange->server;
     bool small = exchange->body == exchange->small;
-    char *grown = realloc(small ? NULL : exchange->body, room);
+    size_t others = server->held - (small ? 0 : exchange->room);
+    size_t most = server->options.bodies > 0 ? server->options.bodies : HTTP_BODIES;
+    char *grown = others + room <= most ? realloc(small ? NULL : exchange->body, room) : NULL;
     if (grown == NULL)
         return false;
     if (small)
         memcpy(grown, exchange->small, exchange->length);
     exchange->body = grown;
     exchange->room = room;
+    server->held = others + room;
     return true;
 }
 
@@ -168,16 +175,16 @@ static enum MHD_Result open_exchange(struct http_server *server, struct MHD_Conn
     connection_enter(server, connection, CONNECTION_READING);
     if (!http_check(server, exchange, version, &length, &refusal))
         return refuse(exchange, &refusal);
-    if (length >= SMALL_BODY && !make_room(exchange, (size_t)length + 1))
-        return MHD_NO;
+    if (length >= SMALL_BODY && !make_room(exchange, (size_t)length + 1)) {
+        http_refuse_busy(&refusal);
+        return refuse(exchange, &refusal);
+    }
     return MHD_YES;
 }
 
-/* More than allowed. libmicrohttpd takes no answer while it reads a body. */
-static enum MHD_Result stop_reading(struct exchange *exchange) {
-    struct refusal refusal;
-    http_refuse_length(&refusal, exchange->limit);
-    wire_send_refusal(exchange->server, exchange->connection, &refusal);
+/* libmicrohttpd takes no answer while it reads a body. */
+static enum MHD_Result stop_reading(struct exchange *exchange, const struct refusal *refusal) {
+    wire_send_refusal(exchange->server, exchange->connection, refusal);
     exchange->connection->linger = true;
     return MHD_NO;
 }
@@ -185,11 +192,16 @@ static enum MHD_Result stop_reading(struct exchange *exchange) {
 static enum MHD_Result take_upload(struct exchange *exchange, const char *bytes, size_t size) {
     if (exchange->state != EXCHANGE_READING)
         return MHD_NO;
-    if ((int64_t)size > exchange->limit - (int64_t)exchange->length)
-        return stop_reading(exchange);
+    struct refusal refusal;
+    if ((int64_t)size > exchange->limit - (int64_t)exchange->length) {
+        http_refuse_length(&refusal, exchange->limit);
+        return stop_reading(exchange, &refusal);
+    }
     size_t needed = exchange->length + size + 1; /* a NUL at the end */
-    if (needed > exchange->room && !make_room(exchange, 2 * needed))
-        return MHD_NO;
+    if (needed > exchange->room && !make_room(exchange, 2 * needed)) {
+        http_refuse_busy(&refusal);
+        return stop_reading(exchange, &refusal);
+    }
     memcpy(exchange->body + exchange->length, bytes, size);
     exchange->length += size;
     return MHD_YES;

@@ -95,6 +95,7 @@ struct http_server {
     struct lingerers lingerers;
     struct exchange *spare_exchanges;
     size_t connection_count, exchange_count, lingerer_count;
+    size_t held;             /* bytes of bodies, but for the small ones */
     struct problem *problem; /* while the server is made: for what libmicrohttpd says */
 };
 
@@ -131,6 +132,7 @@ bool http_check(const struct http_server *server, struct exchange *exchange, con
                 int64_t *length, struct refusal *refusal);
 void http_refuse_timeout(struct refusal *refusal, lull_duration limit);
 void http_refuse_length(struct refusal *refusal, int64_t limit);
+void http_refuse_busy(struct refusal *refusal);
 size_t http_refusal_write(const struct refusal *refusal, char text[REFUSAL_SIZE]);
 
 /* -- server_wire.c -- */

@@ -486,6 +486,45 @@ static void test_answers_before_the_end_of_the_body_are_not_lost(void **state) {
     }
 }
 
+/* All bodies together are bounded: one that fits alone has to wait for its turn. */
+static void test_many_large_bodies(void **state) {
+    (void)state;
+    struct stage here, *stage = &here;
+    start(stage, (struct http_server_options){.idle = IDLE, .request = REQUEST, .bodies = 250000});
+    static const char head[] = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 150000\r\n\r\n";
+    int first = dial(stage), second = dial(stage), chunked = dial(stage), small = dial(stage);
+    say(stage, first, head);
+    rest(stage);
+    say(stage, second, head);
+    hear(stage, second, 1);
+    assert_heard(stage, "HTTP/1.1 503 ");
+    assert_heard(stage, "\"code\":\"busy\"");
+    say(stage, chunked,
+        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n20000\r\n");
+    send_more(stage, chunked, 131072);
+    hear(stage, chunked, 1);
+    assert_heard(stage, "HTTP/1.1 503 ");
+    say(stage, small, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nsmall");
+    hear(stage, small, 1);
+    assert_heard(stage, "200 OK");
+    close(second);
+    close(chunked);
+    close(first); /* half-way: its room is free again */
+    TURN_UNTIL(stage, http_server_connections(stage->server) == 1);
+    int third = dial(stage);
+    say(stage, third, head);
+    send_more(stage, third, 150000 / 8192 * 8192);
+    char rest_of_it[150000 % 8192];
+    memset(rest_of_it, 'x', sizeof rest_of_it);
+    say_bytes(stage, third, rest_of_it, sizeof rest_of_it);
+    hear(stage, third, 1);
+    assert_heard(stage, "200 OK");
+    close(small);
+    leave(stage, third);
+    http_server_destroy(stage->server);
+    close(stage->epoll);
+}
+
 /* -- time -- */
 
 static void test_slow_header(void **state) {
@@ -1059,6 +1098,7 @@ int main(void) {
         ON_STAGE(test_sizes),
         ON_STAGE(test_continue),
         ON_STAGE(test_too_large),
+        cmocka_unit_test(test_many_large_bodies),
         ON_STAGE(test_answers_before_the_end_of_the_body_are_not_lost),
         ON_STAGE(test_slow_header),
         ON_STAGE(test_slow_body),
