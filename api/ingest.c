@@ -94,7 +94,7 @@ static void answer_new(struct ingest *ingest) {
                       "the destination was removed meanwhile");
         return;
     }
-    int length = snprintf(body, sizeof body, "{\"id\":\"%s\",\"deliveries\":%u}",
+    int length = snprintf(body, sizeof body, "{\"id\":\"%s\",\"deliveries\":%u}\n",
                           id_format(ID_EVENT, ingest->event.id, id), (unsigned)count);
     reply_text(ingest->exchange, 202, JSON_TYPE, body, (size_t)length);
 }
@@ -103,7 +103,7 @@ static void answer_replayed(struct ingest *ingest) {
     static const struct answer_field replayed = {"Idempotency-Replayed", "true"};
     char body[80], id[ID_TEXT_SIZE];
     int length =
-        snprintf(body, sizeof body, "{\"id\":\"%s\"}", id_format(ID_EVENT, ingest->event.id, id));
+        snprintf(body, sizeof body, "{\"id\":\"%s\"}\n", id_format(ID_EVENT, ingest->event.id, id));
     exchange_answer(ingest->exchange, &(struct answer){.status = 202,
                                                        .content_type = JSON_TYPE,
                                                        .body = body,

@@ -103,7 +103,7 @@ static void answer(const struct batch *batch) {
         buffer_add(&body, errors.text, errors.length);
         buffer_text(&body, "]");
     }
-    buffer_text(&body, "}");
+    buffer_text(&body, "}\n");
     body.failed |= ids.failed || errors.failed;
     free(ids.text);
     free(errors.text);

@@ -67,7 +67,7 @@ static const struct answer_field retry_soon = {"Retry-After", "1"};
 void reply_no_memory(struct exchange *exchange) {
     static const char body[] =
         "{\"type\":\"about:blank\",\"title\":\"Service Unavailable\",\"status\":503,"
-        "\"code\":\"out_of_memory\",\"detail\":\"there is no memory left for this; try again\"}";
+        "\"code\":\"out_of_memory\",\"detail\":\"there is no memory left for this; try again\"}\n";
     exchange_answer(exchange, &(struct answer){.status = 503,
                                                .content_type = PROBLEM_TYPE,
                                                .body = body,
@@ -83,10 +83,13 @@ static void send_line(struct exchange *exchange, int status, const char *content
         reply_no_memory(exchange);
         return;
     }
+    /* A line, for those who look at it in a terminal. Nobody needs the NUL. */
+    size_t length = strlen(text);
+    text[length++] = '\n';
     exchange_answer(exchange, &(struct answer){.status = status,
                                                .content_type = content_type,
                                                .body = text,
-                                               .length = strlen(text),
+                                               .length = length,
                                                .take = true,
                                                .fields = field,
                                                .field_count = field != NULL ? 1 : 0});

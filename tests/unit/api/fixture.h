@@ -111,8 +111,12 @@ void exchange_answer(struct exchange *exchange, const struct answer *answer) {
     exchange->answer = malloc(answer->length + 1);
     if (answer->length > 0)
         memcpy(exchange->answer, answer->body, answer->length);
-    exchange->answer[answer->length] = '\0';
     exchange->answer_length = answer->length;
+    if (answer->content_type != NULL && strstr(answer->content_type, "json") != NULL) {
+        assert_true(answer->length > 0 && answer->body[answer->length - 1] == '\n');
+        exchange->answer_length--; /* the tests write JSON without it */
+    }
+    exchange->answer[exchange->answer_length] = '\0';
     for (size_t i = 0; i < answer->field_count; i++)
         add_pair(exchange->fields, answer->fields[i].name, answer->fields[i].value);
     if (answer->take)
