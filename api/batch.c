@@ -1,6 +1,7 @@
 #include "api/batch.h"
 
 #include "api/text.h"
+#include "cli/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -135,7 +136,7 @@ static bool skip_string(struct scanner *scanner, struct slice *inner, bool *has_
         } else if (byte < 0x20) {
             return fail(scanner, "a control character in a string must be escaped");
         } else {
-            size_t character = text_character(scanner->at, (size_t)(scanner->end - scanner->at));
+            size_t character = utf8_character(scanner->at, (size_t)(scanner->end - scanner->at));
             if (character == 0)
                 return fail(scanner, "this is not UTF-8");
             scanner->at += character;

@@ -1,6 +1,7 @@
 #include "api/json.h"
 
 #include "api/text.h"
+#include "cli/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ json_t *json_bytes(const char *text, size_t length) {
     if (fixed == NULL)
         return NULL;
     for (size_t at = 0; at < length;) {
-        size_t character = text_character(text + at, length - at);
+        size_t character = utf8_character(text + at, length - at);
         const char *from = character > 0 ? text + at : stand_in;
         size_t bytes = character > 0 ? character : sizeof stand_in - 1;
         memcpy(fixed + used, from, bytes);

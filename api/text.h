@@ -4,9 +4,6 @@
 
 #include <lull/base.h>
 
-/* The bytes of the UTF-8 character at `text`; 0 if there is none. Overlong forms, surrogates and what is past U+10FFFF
- * are none. */
-size_t text_character(const char *text, size_t length);
 bool text_is_utf8(const char *text, size_t length);
 
 /* One line: UTF-8, without control characters (C0, DEL, C1). */
