@@ -1,7 +1,6 @@
 #include "client_request.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -106,6 +105,7 @@ static uint32_t overridden_by(const struct line *line) {
         const char *name;
         unsigned field;
     } rows[] = {{"content-type", FIELD_CONTENT_TYPE},
+                {"user-agent", FIELD_USER_AGENT},
                 {"idempotency-key", FIELD_KEY},
                 {"lull-attempt", FIELD_ATTEMPT},
                 {"lull-deadline-ms", FIELD_DEADLINE}};
@@ -222,23 +222,40 @@ static bool write_further(struct request *request, const struct prepared *prepar
     return true;
 }
 
-/* False: out of memory. An empty text: not signed. */
-static bool write_signature(struct request *request, struct prepared *prepared,
-                            const struct attempt *attempt, const char *id, lull_time wall) {
+/* Each writes behind what is there, and gives its end. */
+
+static char *add_number(char *end, uint64_t number) {
+    char digits[20];
+    size_t count = 0;
+    do
+        digits[count++] = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    while (count > 0)
+        *end++ = digits[--count];
+    *end = '\0';
+    return end;
+}
+
+/* NULL: out of memory. Nothing, if nobody signs. */
+static char *add_signature(char *end, struct prepared *prepared, const struct attempt *attempt,
+                           const char *id, lull_time wall) {
     const struct message *message = attempt->message;
-    char *end = stpcpy(request->signature, "webhook-signature:");
+    bool first = true;
     for (unsigned i = 0; i < TARGET_SECRETS; i++) {
         if (prepared->signers[i] == NULL || attempt->target->secrets[i].until <= wall)
             continue;
-        *end++ = ' ';
+        end = stpcpy(end, first ? "\r\nwebhook-signature: " : " ");
+        first = false;
         if (!signer_sign(prepared->signers[i], id, wall / LULL_SECOND, message->payload,
                          message->payload_length, end))
-            return false;
+            return NULL;
         end += SIGNATURE_SIZE - 1;
     }
-    if (end[-1] == ':')
-        request->signature[0] = '\0';
-    return true;
+    return end;
+}
+
+static bool is_ours(const struct prepared *prepared, unsigned field) {
+    return !(prepared->overridden & 1U << field);
 }
 
 struct curl_slist *request_fields(struct request *request, struct prepared *prepared,
@@ -246,30 +263,22 @@ struct curl_slist *request_fields(struct request *request, struct prepared *prep
                                   lull_time wall) {
     char id[ID_TEXT_SIZE];
     id_format(ID_EVENT, attempt->message->id, id);
-    stpcpy(stpcpy(request->id, "webhook-id: "), id);
-    stpcpy(stpcpy(request->key, "Idempotency-Key: "), id);
-    snprintf(request->timestamp, sizeof request->timestamp, "webhook-timestamp: %lld",
-             (long long)(wall / LULL_SECOND));
-    snprintf(request->attempt, sizeof request->attempt, "Lull-Attempt: %u", attempt->number);
-    snprintf(request->deadline, sizeof request->deadline, "Lull-Deadline-Ms: %lld",
-             (long long)(timeout / LULL_MILLISECOND));
-    if (!write_signature(request, prepared, attempt, id, wall))
+    char *end = stpcpy(stpcpy(request->own_text, "webhook-id: "), id);
+    end = add_number(stpcpy(end, "\r\nwebhook-timestamp: "), (uint64_t)(wall / LULL_SECOND));
+    end = add_signature(end, prepared, attempt, id, wall);
+    if (end == NULL)
         return NULL;
-
-    char *const texts[FIELD_COUNT] = {
-        [FIELD_ID] = request->id,           [FIELD_TIMESTAMP] = request->timestamp,
-        [FIELD_KEY] = request->key,         [FIELD_SIGNATURE] = request->signature,
-        [FIELD_ATTEMPT] = request->attempt, [FIELD_DEADLINE] = request->deadline,
-    };
-    struct curl_slist *first = NULL, **last = &first;
-    for (unsigned i = 0; i < FIELD_COUNT; i++) {
-        if (texts[i] == NULL || texts[i][0] == '\0' || prepared->overridden & 1U << i)
-            continue;
-        request->fields[i] = (struct curl_slist){.data = texts[i]};
-        *last = &request->fields[i];
-        last = &request->fields[i].next;
-    }
-    return write_further(request, prepared, attempt->message, last) ? first : NULL;
+    if (is_ours(prepared, FIELD_USER_AGENT))
+        end = stpcpy(end, "\r\nUser-Agent: lull/" LULL_VERSION);
+    if (is_ours(prepared, FIELD_KEY))
+        end = stpcpy(stpcpy(end, "\r\nIdempotency-Key: "), id);
+    if (is_ours(prepared, FIELD_ATTEMPT))
+        end = add_number(stpcpy(end, "\r\nLull-Attempt: "), attempt->number);
+    if (is_ours(prepared, FIELD_DEADLINE))
+        add_number(stpcpy(end, "\r\nLull-Deadline-Ms: "), (uint64_t)(timeout / LULL_MILLISECOND));
+    request->own = (struct curl_slist){.data = request->own_text};
+    return write_further(request, prepared, attempt->message, &request->own.next) ? &request->own
+                                                                                  : NULL;
 }
 
 void request_clean_up(struct request *request) {

@@ -61,7 +61,6 @@ static bool set_up(struct transfer *transfer) {
     SET(CURLOPT_NOSIGNAL, 1L);
     SET(CURLOPT_ERRORBUFFER, transfer->trouble);
     SET(CURLOPT_POST, 1L);
-    SET(CURLOPT_USERAGENT, "lull/" LULL_VERSION);
     SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     SET(CURLOPT_FOLLOWLOCATION, 0L);
     SET(CURLOPT_PROTOCOLS_STR, "http,https");
