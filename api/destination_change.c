@@ -40,7 +40,7 @@ static void show(struct asked *asked) {
         reply_unknown_destination(asked->exchange, asked->change.row.name);
         return;
     }
-    json_t *view = destination_view(destination, service_now(asked->worker));
+    json_t *view = destination_view(asked->worker, destination);
     destination_release(destination);
     if (asked->shape == SHAPE_SHOWN) {
         reply_json(asked->exchange, 200, view);

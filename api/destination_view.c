@@ -1,6 +1,7 @@
 #include "api/destination_view.h"
 
 #include "api/reply.h"
+#include "net/url.h"
 
 #include <string.h>
 
@@ -96,7 +97,16 @@ static void add_lane(json_t **view, struct lane *lane, lull_time now) {
     json_put(view, "storm", json_boolean(atomic_load(&stats->storm) != 0));
 }
 
-json_t *destination_view(const struct destination *destination, lull_time now) {
+/* What will not work, and can be known now. */
+static void add_warning(json_t **view, struct worker *worker,
+                        const struct destination_settings *settings) {
+    const struct serve_config *config = service_config(worker);
+    char text[URL_MESSAGE_SIZE];
+    if (url_will_be_refused(settings->url, config->allow, config->allow_count, text, sizeof text))
+        json_put(view, "warning", json_string(text));
+}
+
+json_t *destination_view(struct worker *worker, const struct destination *destination) {
     static const char *const states[] = {"active", "paused", "disabled"};
     json_t *view = destination_given(destination);
     if (view == NULL)
@@ -106,6 +116,7 @@ json_t *destination_view(const struct destination *destination, lull_time now) {
     json_put(&view, "source", json_string(destination->row.from_config ? "config" : "api"));
     json_put(&view, "signed", json_boolean(destination->row.secret != NULL));
     json_put(&view, "created_at", json_time(destination->row.created));
-    add_lane(&view, destination->lane, now);
+    add_lane(&view, destination->lane, service_now(worker));
+    add_warning(&view, worker, &destination->settings);
     return view;
 }

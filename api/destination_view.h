@@ -6,7 +6,7 @@
 #include "api/route.h"
 
 /* NULL: out of memory. */
-json_t *destination_view(const struct destination *destination, lull_time now);
+json_t *destination_view(struct worker *worker, const struct destination *destination);
 
 /* Its settings alone, without the secret: one reference. NULL: out of memory. */
 json_t *destination_given(const struct destination *destination);

@@ -9,7 +9,7 @@ void destinations_show(struct call *call) {
     struct destination *destination = destination_named(call);
     if (destination == NULL)
         return;
-    reply_json(call->exchange, 200, destination_view(destination, service_now(call->worker)));
+    reply_json(call->exchange, 200, destination_view(call->worker, destination));
     destination_release(destination);
 }
 
@@ -33,11 +33,10 @@ void destinations_list(struct call *call) {
         return;
     }
     uint32_t count = registry_list(service_registry(call->worker), after, found, limit + 1);
-    lull_time now = service_now(call->worker);
     json_t *items = json_array();
     for (uint32_t i = 0; i < count && i < limit; i++)
         if (!destination_is_internal(found[i]))
-            json_add(&items, destination_view(found[i], now));
+            json_add(&items, destination_view(call->worker, found[i]));
     reply_page(call->exchange, items, count > limit ? found[limit - 1]->row.name : NULL);
     for (uint32_t i = 0; i < count; i++)
         destination_release(found[i]);

@@ -3,6 +3,7 @@
 #include "config/serve.h"
 #include "flags.h"
 #include "json.h"
+#include "net/url.h"
 #include "store/sqlite.h"
 
 #include <stdlib.h>
@@ -87,6 +88,11 @@ static void tell_config(const struct findings *findings) {
            config->destination_count,
            plural(config->destination_count, "destination", "destinations"), config->policy_count,
            plural(config->policy_count, "policy", "policies"), config->listen, config->store);
+    for (uint32_t i = 0; i < config->destination_count; i++)
+        if (url_will_be_refused(config->destinations[i].url, config->allow, config->allow_count,
+                                text, sizeof text))
+            printf("%s: but nothing will be delivered to %s: %s\n", findings->error.file,
+                   config->destinations[i].name, text);
 }
 
 static void tell(const struct check_options *options, const struct findings *findings) {

@@ -224,6 +224,15 @@ static void tell_secret(const struct call *call, const json_t *answer) {
         puts("Keep it: it is not shown again.");
 }
 
+static void tell_warning(const struct call *call, const json_t *answer) {
+    const char *warning = json_string_value(json_object_get(answer, "warning"));
+    if (warning == NULL)
+        return;
+    char *safe = screen_safe(&call->screen, warning, strlen(warning), false);
+    complain("nothing will be delivered to it: %s", safe);
+    free(safe);
+}
+
 static int add(struct call *call) {
     struct dest_options *options = call->options;
     json_t *body = screen_memory(json_object());
@@ -240,6 +249,7 @@ static int add(struct call *call) {
     if (answer != NULL && !call->common->json) {
         printf("%s added\n", call->words[0]);
         tell_secret(call, answer);
+        tell_warning(call, answer);
         json_decref(answer);
         return 0;
     }

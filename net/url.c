@@ -1,5 +1,8 @@
 #include "url.h"
 
+#include "address.h"
+
+#include <arpa/inet.h>
 #include <curl/curl.h>
 #include <stdio.h>
 #include <string.h>
@@ -100,4 +103,40 @@ bool url_check(const char *url, char *message, size_t size) {
     if (text == NULL)
         text = wrong_for_curl(url);
     return text == NULL || wrong(message, size, text);
+}
+
+/* False: the host is a name, and not localhost. */
+static bool address_of(const char *host, struct sockaddr_storage *address) {
+    struct sockaddr_in *v4 = (struct sockaddr_in *)address;
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)address;
+    char bare[INET6_ADDRSTRLEN + 1];
+    size_t length = strlen(host);
+    *address = (struct sockaddr_storage){.ss_family = AF_INET};
+    if (inet_pton(AF_INET, strcasecmp(host, "localhost") == 0 ? "127.0.0.1" : host,
+                  &v4->sin_addr) == 1)
+        return true;
+    if (length < 3 || length > sizeof bare || host[0] != '[')
+        return false;
+    memcpy(bare, host + 1, length - 2);
+    bare[length - 2] = '\0';
+    address->ss_family = AF_INET6;
+    return inet_pton(AF_INET6, bare, &v6->sin6_addr) == 1;
+}
+
+bool url_will_be_refused(const char *url, const struct cidr *allow, uint32_t allow_count,
+                         char *message, size_t size) {
+    CURLU *parsed = curl_url();
+    char *host = NULL, text[ADDRESS_TEXT_SIZE];
+    struct sockaddr_storage address;
+    const char *refusal = NULL;
+    /* It writes 0x7f.1 and 2130706433 as 127.0.0.1, which is what it calls. */
+    if (parsed != NULL && curl_url_set(parsed, CURLUPART_URL, url, 0) == CURLUE_OK &&
+        curl_url_get(parsed, CURLUPART_HOST, &host, 0) == CURLUE_OK && address_of(host, &address))
+        refusal = address_refusal((const struct sockaddr *)&address, allow, allow_count);
+    if (refusal != NULL)
+        snprintf(message, size, "the address %s is %s and not allowed; see addresses.allow",
+                 address_format((const struct sockaddr *)&address, text), refusal);
+    curl_free(host);
+    curl_url_cleanup(parsed);
+    return refusal != NULL;
 }

@@ -18,4 +18,11 @@
  * begin with http:// or https://". It never repeats the URL: it may hold a password. */
 bool url_check(const char *url, char *message, size_t size);
 
+struct cidr;
+
+/* Can it be told by the URL alone that its address will be refused (address.h)? True, and `message` says so: "the address 127.0.0.1 is loopback
+ * and not allowed; see addresses.allow". Only of addresses as such, and of localhost: what a name leads to is known when it is called. */
+bool url_will_be_refused(const char *url, const struct cidr *allow, uint32_t allow_count,
+                         char *message, size_t size);
+
 #endif

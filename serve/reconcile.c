@@ -134,8 +134,16 @@ static void removed(struct change *change) {
 
 /* One that was made by HTTP may name a policy of the file, and that may have changed. True: a change is on its way. */
 static bool take_up_policy(struct reconciling *state, struct destination *found) {
-    if (!settings_of_row(&state->config->config, &found->row, &state->settings) ||
-        same_guard(&found->settings, &state->settings))
+    struct reader_error error;
+    char quoted[LOG_QUOTED_SIZE];
+    if (destination_settings_read(&state->config->config, found->row.settings,
+                                  strlen(found->row.settings), &state->settings,
+                                  &error) != LULL_OK) {
+        log_event(LOG_WARN, "settings_kept", "destination=%s key=%s detail=%s", found->row.name,
+                  error.key, log_quote(error.message, quoted));
+        return false;
+    }
+    if (same_guard(&found->settings, &state->settings))
         return false;
     state->change = (struct change){
         .kind = CHANGE_UPDATE,

@@ -1,5 +1,6 @@
 #include "testing.h"
 
+#include "address.h"
 #include "url.h"
 
 static void test_fine(void **state) {
@@ -117,11 +118,41 @@ static void test_little_room(void **state) {
     assert_false(url_check("", NULL, 0));
 }
 
+/* What will be refused, as far as the URL itself tells. */
+static void test_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *url, *address; /* NULL: no telling */
+    } rows[] = {
+        {"http://127.0.0.1:9000/", "127.0.0.1 is loopback"},
+        {"http://localhost/", "127.0.0.1 is loopback"},
+        {"https://LOCALHOST:1/", "127.0.0.1 is loopback"},
+        {"http://[::1]/", "::1 is loopback"},
+        {"http://2130706433/", "127.0.0.1 is loopback"},
+        {"http://0x7f.1/", "127.0.0.1 is loopback"},
+        {"http://10.0.0.1/", "10.0.0.1 is private"},
+        {"http://169.254.169.254/", "169.254.169.254 is link-local"},
+        {"http://192.168.7.7/", NULL}, /* allowed here */
+        {"http://93.184.216.34/", NULL},
+        {"https://shop.example/", NULL},
+        {"https://127.0.0.1.shop.example/", NULL},
+        {"no URL", NULL},
+    };
+    struct cidr allow;
+    assert_true(cidr_parse("192.168.0.0/16", &allow));
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char message[URL_MESSAGE_SIZE] = "";
+        bool refused = url_will_be_refused(rows[i].url, &allow, 1, message, sizeof message);
+        assert_int_equal(refused, rows[i].address != NULL);
+        if (refused)
+            assert_non_null(strstr(message, rows[i].address));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fine),
-        cmocka_unit_test(test_wrong),
-        cmocka_unit_test(test_length),
+        cmocka_unit_test(test_refused),     cmocka_unit_test(test_fine),
+        cmocka_unit_test(test_wrong),       cmocka_unit_test(test_length),
         cmocka_unit_test(test_little_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
