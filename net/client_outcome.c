@@ -12,9 +12,11 @@
 
 #define STATUS_GONE 410
 
-/* Ours to say, before the library's own: the URL was checked, so "unsupported protocol" is an answer that is no HTTP. */
+/* Ours to say, before the library's own: the URL was checked, so "unsupported protocol" is an answer that is no HTTP. And if the authorities' file
+ * cannot be read, the fault is on this side: no event is to die for it. */
 static const struct lull_rule rules[] = {
     {LULL_CODE_CURL, CURLE_UNSUPPORTED_PROTOCOL, CURLE_UNSUPPORTED_PROTOCOL, LULL_UNKNOWN},
+    {LULL_CODE_CURL, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CACERT_BADFILE, LULL_TRANSIENT},
 };
 #define RULE_COUNT (sizeof rules / sizeof rules[0])
 

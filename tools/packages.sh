@@ -37,6 +37,7 @@ need_for_build() {
     need_module libcrypto libssl-dev
     need_module sqlite3 libsqlite3-dev
     need_module gnutls libgnutls28-dev
+    need_file '/etc/ssl/certs/ca-certificates.crt' ca-certificates # for https destinations
 }
 
 cannot_install() {

@@ -100,6 +100,14 @@ static void test_not_trusted(void **state) {
     assert_int_equal(attempt.record.status, 0);
 }
 
+/* A file of authorities that has none: the fault is ours, and may be mended. */
+static void test_no_authorities(void **state) {
+    (void)state;
+    struct attempt attempt = call_tls("/dev/null", "127.0.0.1", TLS1_2_VERSION, 0);
+    assert_int_equal(attempt.outcome.class_, LULL_TRANSIENT);
+    assert_non_null(strstr(attempt.record.error, "/dev/null"));
+}
+
 static void test_another_host(void **state) {
     (void)state;
     struct attempt attempt = call_tls(ca_file, "localhost", TLS1_2_VERSION, 0);
@@ -164,9 +172,10 @@ static void test_reset(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_trusted),      cmocka_unit_test(test_not_trusted),
-        cmocka_unit_test(test_another_host), cmocka_unit_test(test_old_version),
-        cmocka_unit_test(test_used_again),   cmocka_unit_test(test_reset),
+        cmocka_unit_test(test_trusted),        cmocka_unit_test(test_not_trusted),
+        cmocka_unit_test(test_no_authorities), cmocka_unit_test(test_another_host),
+        cmocka_unit_test(test_old_version),    cmocka_unit_test(test_used_again),
+        cmocka_unit_test(test_reset),
     };
     return cmocka_run_group_tests(tests, make_certificate, drop_certificate);
 }
